@@ -1,0 +1,16 @@
+"""A casa de máquinas: de onde vem a configuração e por onde entra o tráfego.
+
+- `ambiente.py`   lê as variáveis de ambiente (a única leitura de `os.environ` do servidor).
+- `settings.py`   a configuração do Django, toda num arquivo.
+- `porta.py`      o ASGI fino: espera o corpo inteiro e só então ocupa uma thread do Django.
+- `wsgi.py`       o mesmo Django para quem preferir um servidor WSGI.
+- `banco/`        o adaptador do PostgreSQL (percebe conexão morta sem gastar uma consulta).
+- `erros.py`      como um erro vira `{"detail", "codigo"}`.
+- `celery.py`     o aplicativo Celery e os relógios (beat).
+- `embutido/`     PostgreSQL e Valkey de verdade, vindos de wheels, para o primeiro uso e os testes.
+- `supervisao/`   quem mantém de pé os processos do `manage.py local`.
+"""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

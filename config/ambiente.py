@@ -1,0 +1,76 @@
+"""As variáveis de ambiente do Lastro, lidas num lugar só.
+
+| Variável | Padrão | Para quê |
+|---|---|---|
+| `DATABASE_URL` | servidores do `manage.py local` | PostgreSQL (>= 15) |
+| `REDIS_URL` | servidores do `manage.py local` | Valkey >= 8 ou Redis >= 7 |
+| `LASTRO_DADOS` | `.local` | pasta do `manage.py local` |
+| `LASTRO_LOCAL` | não | ligado pelo `manage.py local`: cookies sem HTTPS, hospedeiros locais |
+| `LASTRO_SEGREDO` | sem padrão em produção | `SECRET_KEY` |
+| `LASTRO_HOSPEDEIROS` | só os locais, no modo local | nomes que a web atende, separados por vírgula |
+| `LASTRO_FUSO` | `America/Sao_Paulo` | fuso do dia do uso e das telas |
+| `URL_FRONTEND` | vazio | origem do painel, sempre aceita na ingestão |
+| `EMAIL_URL` | `console:` | por onde saem os avisos |
+| `EMAIL_REMETENTE` | `lastro@localhost` | remetente dos avisos |
+| `LASTRO_LIMITE_POR_MINUTO` | 6000 | eventos por minuto e por chave |
+| `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
+| `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
+| `LASTRO_THREADS` | 12 | threads do Django em cada processo web |
+"""
+
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+from config.embutido.enderecos import ler_enderecos
+
+env = Env()
+RAIZ = Path(__file__).resolve().parent.parent
+
+DADOS = Path(env.str("LASTRO_DADOS", "") or RAIZ / ".local").resolve()
+MODO_LOCAL: bool = env.bool("LASTRO_LOCAL", False)
+FUSO: str = env.str("LASTRO_FUSO", "America/Sao_Paulo")
+URL_FRONTEND: str = env.str("URL_FRONTEND", "")
+EMAIL_REMETENTE: str = env.str("EMAIL_REMETENTE", "lastro@localhost")
+LIMITE_POR_MINUTO: int = env.int("LASTRO_LIMITE_POR_MINUTO", 6_000)  # contrato da ingestão, etapa 4
+TETO_DA_CAIXA: int = env.int("LASTRO_TETO_DA_CAIXA", 20_000)
+ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
+THREADS: int = env.int("LASTRO_THREADS", 12)
+
+HOSPEDEIROS_LOCAIS = ["localhost", "127.0.0.1", "[::1]"]
+_enderecos = ler_enderecos(DADOS)
+
+
+def url_do_banco() -> str:
+    """URL do PostgreSQL: a do ambiente, senão a do `manage.py local` que estiver de pé."""
+    return env.str("DATABASE_URL", "") or (_enderecos.banco_url if _enderecos else "")
+
+
+def url_do_redis() -> str:
+    """URL do Valkey/Redis: a do ambiente, senão a do `manage.py local` que estiver de pé."""
+    return env.str("REDIS_URL", "") or (_enderecos.redis_url if _enderecos else "")
+
+
+def segredo() -> str:
+    """`SECRET_KEY`: a do ambiente, senão a que o `manage.py local` guardou na pasta de dados.
+
+    Levanta `ImproperlyConfigured` quando não há nenhuma: segredo padrão não existe.
+    """
+    guardado = DADOS / "segredo"
+    valor = env.str("LASTRO_SEGREDO", "") or (guardado.read_text().strip() if guardado.is_file() else "")
+    if len(valor) >= 32:
+        return valor
+    if valor:
+        raise ImproperlyConfigured("LASTRO_SEGREDO tem menos de 32 caracteres: gere um mais longo.")
+    if url_do_banco():
+        raise ImproperlyConfigured("Defina LASTRO_SEGREDO (32 caracteres ou mais, guardado em segredo).")
+    return "sem-banco-nada-se-assina-" + "0" * 32  # `manage.py local` e a ajuda rodam antes de haver segredo
+
+
+def hospedeiros() -> list[str]:
+    """`ALLOWED_HOSTS`. Levanta `ImproperlyConfigured` para o curinga `*`."""
+    nomes: list[str] = env.list("LASTRO_HOSPEDEIROS", [])
+    if "*" in nomes:
+        raise ImproperlyConfigured("LASTRO_HOSPEDEIROS não aceita '*': liste os nomes que esta web atende.")
+    return nomes + HOSPEDEIROS_LOCAIS if MODO_LOCAL or not nomes else nomes

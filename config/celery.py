@@ -1,0 +1,11 @@
+"""O aplicativo Celery. A mensagem é só um despertador: o trabalho está no PostgreSQL."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("lastro")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

@@ -1,0 +1,194 @@
+"""A configuração do Django. O que muda de máquina para máquina vem de `config.ambiente`."""
+
+from django.templatetags.static import static
+from environs import env
+
+from config import ambiente
+
+BASE_DIR = ambiente.RAIZ
+SECRET_KEY = ambiente.segredo()
+DEBUG = False
+ALLOWED_HOSTS = ambiente.hospedeiros()
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "corsheaders",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "ingestao",
+    "painel",
+]
+
+MIDDLEWARE = [
+    "corsheaders.middleware.CorsMiddleware",  # antes de tudo: os erros também levam CORS
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# ---- PostgreSQL
+
+DATABASES = {
+    "default": {
+        **env.dj_db_url("DATABASE_URL", ambiente.url_do_banco() or "postgresql:///lastro"),
+        "ENGINE": "config.banco",
+        "CONN_MAX_AGE": None,  # uma conexão por thread da porta; `config.banco` percebe quando ela morre
+        "CONN_HEALTH_CHECKS": True,
+    }
+}
+DATABASES["default"].setdefault("OPTIONS", {})
+# As transportadoras desistem de um callback entre 2 e 30 s: melhor um 503 antes disso.
+DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 3)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# ---- Valkey: só o que pode ser perdido
+
+REDIS_URL = ambiente.url_do_redis() or "redis://127.0.0.1:6379/0"
+REDIS_ESPERA_S = 0.25  # quem espera por ele é uma requisição: bem menos de um segundo
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # o worker espera o broker voltar, o tempo que for
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5.0, "socket_connect_timeout": 1.0}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a tarefa vive do banco, não do broker
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE = {
+    "varrer-a-caixa-de-lotes": {
+        "task": "ingestao.tasks.processar_lotes",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},  # mensagem velha não se acumula atrás de um worker parado
+    },
+    "avisar": {"task": "ingestao.tasks.enviar_avisos", "schedule": 60.0, "options": {"expires": 60.0}},
+    "expurgar": {"task": "ingestao.tasks.expurgar", "schedule": 3600.0, "options": {"expires": 3600.0}},
+}
+
+# ---- Ingestão
+
+LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO
+TETO_DA_CAIXA = ambiente.TETO_DA_CAIXA
+URL_FRONTEND = ambiente.URL_FRONTEND
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024  # cada rota tem o seu teto, sempre menor que este
+
+CORS_URLS_REGEX = r"^/evento/ingestao$"
+CORS_ALLOW_ALL_ORIGINS = True  # quem autoriza é a conferência da origem, não o CORS
+CORS_ALLOW_METHODS = ["POST", "OPTIONS"]
+CORS_ALLOW_HEADERS = ["content-type", "content-encoding"]
+CORS_EXPOSE_HEADERS = ["Retry-After"]
+CORS_PREFLIGHT_MAX_AGE = 86_400
+
+REST_FRAMEWORK = {
+    "EXCEPTION_HANDLER": "config.erros.tratar_erro",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Lastro",
+    "DESCRIPTION": "Recebe eventos de sites e só confirma o que gravou.",
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",  # a documentação abre sem internet
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# ---- Idioma, arquivos, avisos
+
+LANGUAGE_CODE = "pt-br"
+TIME_ZONE = ambiente.FUSO
+USE_TZ = True
+USE_I18N = True
+STATIC_URL = "estaticos/"
+STATIC_ROOT = BASE_DIR / "estaticos"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True  # sem `collectstatic` no primeiro uso
+WHITENOISE_MAX_AGE = 3600
+
+_email = env.dj_email_url("EMAIL_URL", "console:")
+EMAIL_BACKEND = _email["EMAIL_BACKEND"]
+EMAIL_HOST = _email["EMAIL_HOST"]
+EMAIL_PORT = _email["EMAIL_PORT"]
+EMAIL_HOST_USER = _email["EMAIL_HOST_USER"]
+EMAIL_HOST_PASSWORD = _email["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
+EMAIL_FILE_PATH = _email.get("EMAIL_FILE_PATH")
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = ambiente.EMAIL_REMETENTE
+
+# ---- Segurança
+
+LOGIN_URL = "/admin/login/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not ambiente.MODO_LOCAL
+SESSION_COOKIE_HTTPONLY = True
+SECURE_HSTS_SECONDS = 0 if ambiente.MODO_LOCAL else 31_536_000
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ambiente.ATRAS_DE_PROXY else None
+X_FRAME_OPTIONS = "DENY"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"linha": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"saida": {"class": "logging.StreamHandler", "formatter": "linha"}},
+    "root": {"handlers": ["saida"], "level": "WARNING"},
+    "loggers": {
+        "lastro": {"level": "INFO"},
+        # Um 4xx de remetente não é notícia: ele já está contado, com motivo, no uso.
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
+}
+
+UNFOLD = {
+    "SITE_TITLE": "Lastro",
+    "SITE_HEADER": "Lastro",
+    "SITE_SUBHEADER": "nenhum ACK sem lastro",
+    "SITE_SYMBOL": "anchor",
+    "SHOW_HISTORY": True,
+    "STYLES": [lambda request: static("painel/painel.css")],
+}

@@ -1,0 +1,23 @@
+"""As rotas de cada aplicativo e os erros em JSON."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from painel import saude
+
+urlpatterns = [
+    path("", RedirectView.as_view(url="/admin/")),
+    path("", include("ingestao.urls")),
+    path("admin/", admin.site.urls),
+    path("saude", saude.saude),
+    path("prontidao", saude.prontidao),
+    path("api/esquema", SpectacularAPIView.as_view(), name="esquema"),
+    path("api/docs", SpectacularSwaggerView.as_view(url_name="esquema"), name="docs"),
+]
+
+handler400 = "config.erros.requisicao_invalida"
+handler403 = "config.erros.proibido"
+handler404 = "config.erros.pagina_nao_encontrada"
+handler500 = "config.erros.erro_interno"

@@ -1,0 +1,9 @@
+"""Django como WSGI. A porta de produção é `config.porta`; veja lá o porquê."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+application = get_wsgi_application()

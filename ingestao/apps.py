@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class IngestaoConfig(AppConfig):
+    name = "ingestao"
+    verbose_name = "Ingestão"

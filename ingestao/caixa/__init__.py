@@ -1,0 +1,18 @@
+"""A caixa de entrada: gravar → confirmar → acordar → aplicar.
+
+Quem recebe grava uma linha (`ItemDaCaixa`) e confirma depois do COMMIT. Um worker reivindica as
+linhas pendentes, aplica os efeitos em conjunto e as apaga, tudo numa transação: ou tudo aconteceu e
+a linha sumiu, ou nada aconteceu e a linha está lá. A mensagem do Celery é só um despertador.
+
+- `modelo.py`       `ItemDaCaixa`, o que toda caixa guarda por item.
+- `fila.py`         `Caixa`: reivindicar, aplicar, isolar o veneno, estacionar, reexecutar.
+- `despertador.py`  acordar os workers sem segurar a requisição nem repetir mensagens.
+- `medida.py`       profundidade, idade e o teto da porta.
+"""
+
+from ingestao.caixa.despertador import Despertador
+from ingestao.caixa.fila import Balanco, Caixa
+from ingestao.caixa.medida import MedidaDaCaixa, PortaFechada
+from ingestao.caixa.modelo import ItemDaCaixa
+
+__all__ = ["Balanco", "Caixa", "Despertador", "ItemDaCaixa", "MedidaDaCaixa", "PortaFechada"]

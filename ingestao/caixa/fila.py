@@ -1,0 +1,202 @@
+"""Reivindicar, aplicar, apagar: uma transação. O veneno é isolado por metades e estacionado."""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.utils import timezone
+
+from ingestao.caixa.modelo import ItemDaCaixa
+
+registro = logging.getLogger("lastro.caixa")
+
+TENTATIVAS_MAXIMAS = 5  # ~10 min de recuos: cobre uma implantação ruim corrigida; depois, uma pessoa
+RECUO_INICIAL_S = 5
+RECUO_MAXIMO_S = 300
+ITENS_POR_VEZ = 512  # limite de linhas travadas por transação
+TURNO_S = 20  # depois disto a tarefa devolve o worker e pede para ser acordada de novo
+CONFLITOS_SEGUIDOS = 5  # impasses e conflitos de serialização repetidos antes de deixar para a varredura
+FALHA_MAXIMA_CARACTERES = 4_000
+
+# SKIP LOCKED: dois workers nunca disputam o mesmo item nem esperam um pelo outro.
+# A soma corrida corta pelo peso, para a memória não depender do tamanho dos itens; o primeiro
+# sempre entra (senão um item maior que o limite ficaria para sempre). Índice: <tabela>_pendente.
+SQL_REIVINDICAR = """
+    WITH candidato AS MATERIALIZED (
+        SELECT id, peso FROM {tabela}
+        WHERE estacionado_em IS NULL AND (disponivel_em IS NULL OR disponivel_em <= %(agora)s) {filtro}
+        ORDER BY id LIMIT %(itens)s FOR UPDATE SKIP LOCKED
+    ), corte AS (
+        SELECT id, sum(peso) OVER (ORDER BY id) - peso AS antes FROM candidato
+    )
+    SELECT {colunas} FROM {tabela} JOIN corte USING (id) WHERE antes < %(peso)s ORDER BY id
+"""
+SQL_APAGAR = "DELETE FROM {tabela} WHERE id = ANY(%(ids)s)"
+
+
+@dataclass(slots=True)
+class Balanco:
+    """O que um turno fez: itens aplicados, adiados (falharam, tentarão de novo) e estacionados.
+
+    `seguimentos` junta o que `aplicar` devolveu: o que deve acontecer depois do COMMIT.
+    `restou` diz que o turno acabou pelo relógio, não porque a caixa esvaziou.
+    """
+
+    aplicados: int = 0
+    adiados: int = 0
+    estacionados: int = 0
+    restou: bool = False
+    seguimentos: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caixa:
+    """Uma caixa de entrada sobre um modelo de `ItemDaCaixa`.
+
+    - `modelo`: a tabela dos pendentes.
+    - `colunas`: o que `aplicar` precisa ler de cada item, além do `id`.
+    - `aplicar`: recebe os itens (tuplas nomeadas pela ordem de `colunas`, com `id` na frente), em
+      ordem de chegada, dentro da transação; faz os efeitos e devolve o que deve seguir o COMMIT.
+    - `peso_por_vez`: unidades por transação (limita a memória do worker).
+    - `tarefa`: nome da tarefa Celery que esvazia esta caixa.
+    """
+
+    modelo: type[ItemDaCaixa]
+    colunas: tuple[str, ...]
+    aplicar: Callable[[Sequence[tuple]], Sequence[Any]]
+    peso_por_vez: int
+    tarefa: str
+
+    @property
+    def tabela(self) -> str:
+        return self.modelo._meta.db_table
+
+    def esvaziar(self, *, turno_s: float = TURNO_S) -> Balanco:
+        """Aplica o que estiver pendente até acabar ou o turno vencer; devolve o balanço.
+
+        Levanta `OperationalError`/`InterfaceError` quando o banco falha (nada se perde: os itens
+        continuam pendentes e a varredura acorda outro turno).
+        """
+        balanco = Balanco()
+        fim = time.monotonic() + turno_s
+        conflitos = 0
+        while True:
+            try:
+                quantos = self._uma_vez(balanco)
+            except OperationalError as erro:
+                if not _e_conflito_passageiro(erro) or conflitos >= CONFLITOS_SEGUIDOS:
+                    raise
+                conflitos += 1
+                time.sleep(random.uniform(0, 0.05 * 2**conflitos))
+                continue
+            conflitos = 0
+            if quantos == 0:
+                return balanco
+            if time.monotonic() >= fim:
+                balanco.restou = True
+                return balanco
+
+    def _uma_vez(self, balanco: Balanco) -> int:
+        """Uma transação da caixa; devolve quantos itens saíram da frente (aplicados ou adiados)."""
+        ids: list[int] = []
+        try:
+            self._aplicar_pendentes(ids, balanco, somente=None)
+        except (OperationalError, InterfaceError):
+            raise  # o banco, não o item
+        except Exception as erro:  # veneno pode levantar qualquer coisa; aqui ele é isolado e registrado
+            self._isolar(ids, erro, balanco)
+        return len(ids)
+
+    def _aplicar_pendentes(self, ids: list[int], balanco: Balanco, *, somente: list[int] | None) -> None:
+        """Reivindica, aplica e apaga numa transação. `ids` é preenchido antes de aplicar."""
+        with transaction.atomic():
+            itens = self._reivindicar(somente)
+            ids.extend(item[0] for item in itens)
+            if not itens:
+                return
+            seguimentos = self.aplicar(itens)
+            with connection.cursor() as cursor:
+                cursor.execute(SQL_APAGAR.format(tabela=self.tabela), {"ids": ids})
+        balanco.aplicados += len(ids)
+        balanco.seguimentos.extend(seguimentos)
+
+    def _reivindicar(self, somente: list[int] | None) -> list[tuple]:
+        sql = SQL_REIVINDICAR.format(
+            tabela=self.tabela,
+            colunas=", ".join(("id", *self.colunas)),
+            filtro="AND id = ANY(%(somente)s)" if somente is not None else "",
+        )
+        parametros = {
+            "agora": timezone.now(),
+            "itens": ITENS_POR_VEZ,
+            "peso": self.peso_por_vez,
+            "somente": somente,
+        }
+        # Cursor do psycopg, binário: com o do Django os bytes viriam como texto, em dobro.
+        with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+            return cursor.execute(sql, parametros, binary=True).fetchall()
+
+    def _isolar(self, ids: list[int], erro: Exception, balanco: Balanco) -> None:
+        """Divide ao meio até achar quem falha sozinho; os vizinhos são aplicados no caminho."""
+        if len(ids) == 1:
+            self._adiar(ids[0], erro, balanco)
+            return
+        meio = len(ids) // 2
+        for metade in (ids[:meio], ids[meio:]):
+            try:
+                self._aplicar_pendentes([], balanco, somente=metade)
+            except (OperationalError, InterfaceError):
+                raise
+            except Exception as erro_da_metade:  # o mesmo isolamento, um nível abaixo
+                self._isolar(metade, erro_da_metade, balanco)
+
+    def _adiar(self, id_do_item: int, erro: Exception, balanco: Balanco) -> None:
+        """Conta a tentativa e agenda outra, ou estaciona no teto. O item nunca é apagado."""
+        agora = timezone.now()
+        texto = f"{type(erro).__name__}: {erro}".replace("\x00", "\ufffd")[:FALHA_MAXIMA_CARACTERES]
+        with transaction.atomic():
+            item = (
+                self.modelo._default_manager.select_for_update(skip_locked=True)
+                .filter(pk=id_do_item, estacionado_em__isnull=True)
+                .only("tentativas")
+                .first()
+            )
+            if item is None:
+                return
+            item.tentativas += 1
+            item.falha = texto
+            if item.tentativas >= TENTATIVAS_MAXIMAS:
+                item.estacionado_em = agora
+                balanco.estacionados += 1
+            else:
+                item.disponivel_em = agora + timedelta(seconds=recuo_s(item.tentativas))
+                balanco.adiados += 1
+            item.save(update_fields=["tentativas", "falha", "estacionado_em", "disponivel_em"])
+        registro.error(
+            "item da caixa falhou",
+            extra={"caixa": self.tabela, "item": id_do_item, "tentativas": item.tentativas, "falha": texto},
+            exc_info=erro,
+        )
+
+    def reexecutar(self, ids: Sequence[int]) -> int:
+        """Devolve itens estacionados à fila, com as tentativas zeradas; devolve quantos voltaram."""
+        return self.modelo._default_manager.filter(pk__in=ids, estacionado_em__isnull=False).update(
+            estacionado_em=None, disponivel_em=None, tentativas=0
+        )
+
+
+def recuo_s(tentativas: int) -> float:
+    """Espera até a próxima tentativa, em segundos: exponencial com teto e metade de acaso."""
+    espera = min(RECUO_INICIAL_S * 4 ** (tentativas - 1), RECUO_MAXIMO_S)
+    return espera / 2 + random.uniform(0, espera / 2)
+
+
+def _e_conflito_passageiro(erro: DatabaseError) -> bool:
+    """Impasse (40P01) ou conflito de serialização (40001): repetir resolve."""
+    return getattr(erro.__cause__, "sqlstate", None) in {"40P01", "40001"}

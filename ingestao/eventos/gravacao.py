@@ -1,0 +1,283 @@
+"""O SQL do fluxo dos sites. Cada função é uma ida ao banco, repetível, dentro da transação de quem chama.
+
+Ordem das travas em toda transação do worker, sempre com as chaves ordenadas: sessões, eventos, erros,
+aplicativos, uso, recusas. Dois workers com os mesmos eventos em ordens contrárias dariam impasse uma
+vez em dez, mesmo com DO NOTHING; ordenados, nunca.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+from django.db import connection
+
+# Uma ida: em autocommit, o INSERT é a transação inteira, e só se responde depois do COMMIT dele.
+SQL_GRAVAR_LOTE = """
+    INSERT INTO ingestao_lote (recebido_em, peso, aplicativo_id, conteudo, recusas)
+    VALUES (%s, %s, %s, %s, %s)
+"""
+
+# Índice: sessao_unica_no_aplicativo. As existentes não são tocadas aqui.
+SQL_CRIAR_SESSOES = """
+    INSERT INTO ingestao_sessao (
+        aplicativo_id, sessao_externa, anonimo_id, usuario_id, navegador, sistema_operacional, dispositivo,
+        resolucao, pagina_inicial, pais, primeira_atividade_em, ultima_atividade_em, criado_em
+    )
+    SELECT r.aplicativo_id, r.sessao_externa, r.anonimo_id, r.usuario_id, r.navegador, r.sistema_operacional,
+        r.dispositivo, r.resolucao, r.pagina_inicial, r.pais, r.primeira_atividade_em, r.ultima_atividade_em,
+        r.criado_em
+    FROM json_to_recordset(%(linhas)s::json) AS r(
+        aplicativo_id uuid, sessao_externa text, anonimo_id text, usuario_id text, navegador text,
+        sistema_operacional text, dispositivo text, resolucao text, pagina_inicial text, pais text,
+        primeira_atividade_em timestamptz, ultima_atividade_em timestamptz, criado_em timestamptz
+    )
+    ORDER BY r.aplicativo_id, r.sessao_externa
+    ON CONFLICT (aplicativo_id, sessao_externa) DO NOTHING
+"""
+
+# A trava impede que a retenção apague a sessão entre a criação dela e os eventos.
+SQL_TRAVAR_SESSOES = """
+    SELECT s.id, s.aplicativo_id, s.sessao_externa
+    FROM ingestao_sessao s
+    JOIN json_to_recordset(%(linhas)s::json) AS r(aplicativo_id uuid, sessao_externa text)
+        ON s.aplicativo_id = r.aplicativo_id AND s.sessao_externa = r.sessao_externa
+    ORDER BY s.aplicativo_id, s.sessao_externa
+    FOR NO KEY UPDATE OF s
+"""
+
+COLUNAS_DO_EVENTO = {
+    "id": "uuid",
+    "aplicativo_id": "uuid",
+    "sessao_id": "bigint",
+    "erro_id": "uuid",
+    "evento_id": "text",
+    "tipo": "text",
+    "nome": "text",
+    "mensagem": "text",
+    "pilha": "text",
+    "arquivo": "text",
+    "linha": "integer",
+    "coluna": "integer",
+    "url": "text",
+    "metodo": "text",
+    "status": "integer",
+    "duracao_ms": "double precision",
+    "nivel": "text",
+    "seletor": "text",
+    "texto": "text",
+    "metrica": "text",
+    "valor": "double precision",
+    "usuario_id": "text",
+    "payload": "jsonb",
+    "campos_descartados": "text",
+    "ocorrido_em": "timestamptz",
+    "ocorrido_em_original": "text",
+    "criado_em": "timestamptz",
+}
+_COLUNAS = ", ".join(COLUNAS_DO_EVENTO)
+
+# Um vetor JSON só, expandido no servidor: mediu como COPY para tabela temporária, sem criar tabela.
+SQL_GRAVAR_EVENTOS = f"""
+    INSERT INTO ingestao_evento ({_COLUNAS})
+    SELECT {_COLUNAS}
+    FROM json_to_recordset(%(linhas)s::json) AS r({", ".join(f"{c} {t}" for c, t in COLUNAS_DO_EVENTO.items())})
+    ORDER BY id
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id::text
+"""
+
+# Só um erro resolvido antes de o lote chegar regride: o que já estava na fila não é notícia.
+SQL_SOMAR_ERROS = """
+    INSERT INTO ingestao_erro AS e (
+        id, aplicativo_id, impressao, versao, tipo, titulo, local, quantidade,
+        primeira_ocorrencia_em, ultima_ocorrencia_em, estado, regressoes
+    )
+    SELECT r.id, r.aplicativo_id, r.impressao, r.versao, r.tipo, r.titulo, r.local, r.quantidade,
+        r.primeira_ocorrencia_em, r.ultima_ocorrencia_em, 'aberto', 0
+    FROM json_to_recordset(%(linhas)s::json) AS r(
+        id uuid, aplicativo_id uuid, impressao text, versao smallint, tipo text, titulo text, local text,
+        quantidade bigint, primeira_ocorrencia_em timestamptz, ultima_ocorrencia_em timestamptz
+    )
+    ORDER BY r.id
+    ON CONFLICT (id) DO UPDATE SET
+        quantidade = e.quantidade + excluded.quantidade,
+        primeira_ocorrencia_em = least(e.primeira_ocorrencia_em, excluded.primeira_ocorrencia_em),
+        ultima_ocorrencia_em = greatest(e.ultima_ocorrencia_em, excluded.ultima_ocorrencia_em)
+"""
+SQL_REABRIR_ERROS = """
+    UPDATE ingestao_erro e
+    SET estado = 'aberto', regressoes = regressoes + 1, regrediu_em = r.recebido_em
+    FROM json_to_recordset(%(linhas)s::json) AS r(id uuid, recebido_em timestamptz)
+    WHERE e.id = r.id AND e.estado = 'resolvido' AND r.recebido_em > e.resolvido_em
+    RETURNING e.id
+"""
+
+# Vale o evento mais recente, não o último a chegar; no empate, o maior texto: a ordem não importa.
+SQL_SOMAR_SESSOES = """
+    UPDATE ingestao_sessao s SET
+        quantidade_eventos = s.quantidade_eventos + r.eventos,
+        quantidade_erros = s.quantidade_erros + r.erros,
+        primeira_atividade_em = least(s.primeira_atividade_em, r.primeira_atividade_em),
+        ultima_atividade_em = greatest(s.ultima_atividade_em, r.ultima_atividade_em),
+        usuario_id = CASE WHEN (r.identificado_em, r.usuario_id) > (s.identificado_em, s.usuario_id)
+            OR (r.identificado_em IS NOT NULL AND s.identificado_em IS NULL)
+            THEN r.usuario_id ELSE s.usuario_id END,
+        identificado_em = greatest(s.identificado_em, r.identificado_em),
+        tempo_carregamento_ms = CASE
+            WHEN (r.carregamento_em, r.tempo_carregamento_ms) > (s.carregamento_em, s.tempo_carregamento_ms)
+            OR (r.carregamento_em IS NOT NULL AND s.carregamento_em IS NULL)
+            THEN r.tempo_carregamento_ms ELSE s.tempo_carregamento_ms END,
+        carregamento_em = greatest(s.carregamento_em, r.carregamento_em)
+    FROM json_to_recordset(%(linhas)s::json) AS r(
+        id bigint, eventos bigint, erros bigint, primeira_atividade_em timestamptz,
+        ultima_atividade_em timestamptz, usuario_id text, identificado_em timestamptz,
+        tempo_carregamento_ms double precision, carregamento_em timestamptz
+    )
+    WHERE s.id = r.id
+"""
+
+SQL_MARCAR_PRIMEIRO_EVENTO = """
+    WITH alvo AS (
+        SELECT a.id, r.primeiro_evento_em
+        FROM ingestao_aplicativo a
+        JOIN json_to_recordset(%(linhas)s::json) AS r(id uuid, primeiro_evento_em timestamptz) USING (id)
+        WHERE a.primeiro_evento_em IS NULL
+        ORDER BY a.id FOR NO KEY UPDATE OF a
+    )
+    UPDATE ingestao_aplicativo a SET primeiro_evento_em = alvo.primeiro_evento_em
+    FROM alvo WHERE a.id = alvo.id
+"""
+
+SQL_SOMAR_USO = """
+    INSERT INTO ingestao_uso AS u (aplicativo_id, dia, quantidade_eventos, quantidade_recusados)
+    SELECT r.aplicativo_id, r.dia, r.eventos, r.recusados
+    FROM json_to_recordset(%(linhas)s::json) AS r(aplicativo_id uuid, dia date, eventos bigint, recusados bigint)
+    ORDER BY r.aplicativo_id, r.dia
+    ON CONFLICT (aplicativo_id, dia) DO UPDATE SET
+        quantidade_eventos = u.quantidade_eventos + excluded.quantidade_eventos,
+        quantidade_recusados = u.quantidade_recusados + excluded.quantidade_recusados
+"""
+
+SQL_SOMAR_RECUSAS = """
+    INSERT INTO ingestao_recusa AS c (aplicativo_id, dia, motivo, quantidade_requisicoes, quantidade_eventos)
+    SELECT r.aplicativo_id, r.dia, r.motivo, r.requisicoes, r.eventos
+    FROM json_to_recordset(%(linhas)s::json) AS r(
+        aplicativo_id uuid, dia date, motivo text, requisicoes bigint, eventos bigint
+    )
+    ORDER BY r.aplicativo_id, r.dia, r.motivo
+    ON CONFLICT (aplicativo_id, dia, motivo) DO UPDATE SET
+        quantidade_requisicoes = c.quantidade_requisicoes + excluded.quantidade_requisicoes,
+        quantidade_eventos = c.quantidade_eventos + excluded.quantidade_eventos
+"""
+
+# O uso já foi somado nesta transação, e a linha de uso está travada: o cruzamento é visto uma vez só.
+SQL_AVISAR_FRANQUIA = """
+    INSERT INTO ingestao_avisofranquia (aplicativo_id, periodo, percentual, quantidade, franquia, criado_em)
+    SELECT a.id, r.periodo, p.percentual, t.total, a.franquia, %(agora)s
+    FROM json_to_recordset(%(linhas)s::json) AS r(aplicativo_id uuid, periodo date)
+    JOIN ingestao_aplicativo a ON a.id = r.aplicativo_id AND a.franquia IS NOT NULL
+    CROSS JOIN LATERAL (
+        SELECT coalesce(sum(u.quantidade_eventos), 0) AS total FROM ingestao_uso u
+        WHERE u.aplicativo_id = a.id AND u.dia >= r.periodo AND u.dia < r.periodo + interval '1 month'
+    ) t
+    CROSS JOIN unnest(%(percentuais)s::smallint[]) AS p(percentual)
+    WHERE t.total * 100 >= a.franquia * p.percentual
+    ORDER BY a.id, r.periodo, p.percentual
+    ON CONFLICT (aplicativo_id, periodo, percentual) DO NOTHING
+    RETURNING id
+"""
+
+
+def gravar_lote(
+    *,
+    recebido_em: datetime,
+    aplicativo_id: UUID | None,
+    conteudo: bytes | None,
+    peso: int,
+    recusas: dict[str, list[int]] | None,
+) -> None:
+    """Grava e confirma um lote na caixa. Voltou sem exceção: está no disco e pode-se responder.
+
+    `recusas` é `{motivo: [requisições, eventos]}`. Levanta `OperationalError`/`InterfaceError` quando
+    não foi possível gravar. O cursor é o do psycopg, de parâmetros no servidor: com o do Django os
+    bytes viajariam como texto, em dobro.
+    """
+    connection.ensure_connection()
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.execute(
+            SQL_GRAVAR_LOTE,
+            (
+                recebido_em,
+                peso,
+                aplicativo_id,
+                conteudo,
+                None if recusas is None else orjson.dumps(recusas).decode(),
+            ),
+            prepare=True,
+        )
+
+
+def criar_sessoes(linhas: Sequence[dict[str, Any]]) -> None:
+    """Cria as sessões que faltam; as que existem ficam como estão."""
+    _executar(SQL_CRIAR_SESSOES, linhas)
+
+
+def travar_sessoes(linhas: Sequence[dict[str, Any]]) -> dict[tuple[UUID, str], int]:
+    """Trava as sessões até o fim da transação; devolve (aplicativo, sessão externa) → id."""
+    return {(aplicativo, externa): id_ for id_, aplicativo, externa in _executar(SQL_TRAVAR_SESSOES, linhas)}
+
+
+def gravar_eventos(linhas: Sequence[dict[str, Any]]) -> set[str]:
+    """Grava os eventos que ainda não existem; devolve os ids (texto) dos que entraram agora."""
+    return {id_ for (id_,) in _executar(SQL_GRAVAR_EVENTOS, linhas)}
+
+
+def somar_erros(linhas: Sequence[dict[str, Any]]) -> None:
+    """Cria ou soma os grupos de erro; as ocorrências só se alargam."""
+    _executar(SQL_SOMAR_ERROS, linhas)
+
+
+def reabrir_erros(linhas: Sequence[dict[str, Any]]) -> list[UUID]:
+    """Reabre os resolvidos que voltaram a chegar; devolve os que regrediram."""
+    return [id_ for (id_,) in _executar(SQL_REABRIR_ERROS, linhas)]
+
+
+def somar_sessoes(linhas: Sequence[dict[str, Any]]) -> None:
+    """Soma contadores e alarga os tempos das sessões já travadas."""
+    _executar(SQL_SOMAR_SESSOES, linhas)
+
+
+def marcar_primeiro_evento(linhas: Sequence[dict[str, Any]]) -> None:
+    """Preenche `primeiro_evento_em` onde está vazio."""
+    _executar(SQL_MARCAR_PRIMEIRO_EVENTO, linhas)
+
+
+def somar_uso(linhas: Sequence[dict[str, Any]]) -> None:
+    """Soma eventos e recusados ao uso do dia."""
+    _executar(SQL_SOMAR_USO, linhas)
+
+
+def somar_recusas(linhas: Sequence[dict[str, Any]]) -> None:
+    """Soma as recusas do dia, por motivo."""
+    _executar(SQL_SOMAR_RECUSAS, linhas)
+
+
+def avisar_franquia(
+    linhas: Sequence[dict[str, Any]], percentuais: Iterable[int], agora: datetime
+) -> list[int]:
+    """Grava os avisos de franquia que faltam; devolve os ids dos novos."""
+    return [
+        id_ for (id_,) in _executar(SQL_AVISAR_FRANQUIA, linhas, percentuais=list(percentuais), agora=agora)
+    ]
+
+
+def _executar(sql: str, linhas: Sequence[dict[str, Any]], **parametros: Any) -> list[tuple]:
+    """Uma ida ao banco com as linhas num vetor JSON; sem linhas, nenhuma ida."""
+    if not linhas:
+        return []
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.execute(sql, {"linhas": orjson.dumps(linhas).decode(), **parametros}, prepare=True)
+        return cursor.fetchall() if cursor.description else []

@@ -1,0 +1,137 @@
+"""A janela deslizante de um minuto por chave: no Valkey para todos os processos, na memória sem ele.
+
+A janela é feita de sessenta baldes de um segundo. Somar e marcar é um passo só (script no Valkey,
+trava na memória), e a validade vai junto com a conta: uma queda entre as duas não deixa chave presa.
+"""
+
+import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+import redis
+from django.conf import settings
+
+registro = logging.getLogger("lastro.limites")
+
+JANELA_S = 60
+DESCANSO_S = 2.0  # com o Valkey fora, só uma requisição a cada dois segundos paga a espera por ele
+CHAVES_NA_MEMORIA = 10_000
+
+# O relógio é o do Valkey: web em máquinas diferentes veem a mesma janela.
+# Devolve {1, 0, balde} ou {0, segundos até caber, 0}.
+_SCRIPT_CONTAR = """
+local agora = tonumber(redis.call('TIME')[1])
+local quantos, limite, janela = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local baldes, soma, velhos = {}, 0, {}
+local todos = redis.call('HGETALL', KEYS[1])
+for i = 1, #todos, 2 do
+    local segundo, n = tonumber(todos[i]), tonumber(todos[i + 1])
+    if segundo <= agora - janela then velhos[#velhos + 1] = todos[i]
+    else baldes[#baldes + 1] = {segundo, n}; soma = soma + n end
+end
+if #velhos > 0 then redis.call('HDEL', KEYS[1], unpack(velhos)) end
+if soma + quantos <= limite then
+    redis.call('HINCRBY', KEYS[1], agora, quantos)
+    redis.call('EXPIRE', KEYS[1], janela * 2)
+    return {1, 0, agora}
+end
+table.sort(baldes, function(a, b) return a[1] < b[1] end)
+for _, balde in ipairs(baldes) do
+    soma = soma - balde[2]
+    if soma + quantos <= limite then return {0, balde[1] + janela - agora, 0} end
+end
+return {0, janela, 0}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vaga:
+    """Resposta da janela. `espera_s` (segundos inteiros) só tem sentido quando não `coube`.
+
+    `balde` é o segundo em que a conta foi feita; serve para devolver.
+    """
+
+    coube: bool
+    espera_s: int = 0
+    balde: int = 0
+
+
+class JanelaNaMemoria:
+    """A mesma janela, deste processo só. Sem relógio próprio: recebe `agora` em segundos."""
+
+    def __init__(self) -> None:
+        self._trava = threading.Lock()
+        self._baldes: OrderedDict[str, deque[list[int]]] = OrderedDict()
+
+    def contar(self, chave: str, quantos: int, limite: int, agora: int) -> Vaga:
+        """Conta `quantos` se couberem no minuto que termina em `agora`; senão diz quanto esperar."""
+        with self._trava:
+            baldes = self._baldes.setdefault(chave, deque())
+            self._baldes.move_to_end(chave)
+            if len(self._baldes) > CHAVES_NA_MEMORIA:
+                self._baldes.popitem(last=False)
+            while baldes and baldes[0][0] <= agora - JANELA_S:
+                baldes.popleft()
+            soma = sum(n for _, n in baldes)
+            if soma + quantos <= limite:
+                if baldes and baldes[-1][0] >= agora:
+                    baldes[-1][1] += quantos
+                else:
+                    baldes.append([agora, quantos])
+                return Vaga(coube=True, balde=agora)
+            for segundo, n in baldes:
+                soma -= n
+                if soma + quantos <= limite:
+                    return Vaga(coube=False, espera_s=max(1, segundo + JANELA_S - agora))
+            return Vaga(coube=False, espera_s=JANELA_S)
+
+    def devolver(self, chave: str, quantos: int, balde: int) -> None:
+        """Desfaz uma conta (o lote não pôde ser gravado)."""
+        with self._trava:
+            for item in self._baldes.get(chave, ()):
+                if item[0] == balde:
+                    item[1] = max(0, item[1] - quantos)
+
+
+class Janela:
+    """A janela por chave do servidor: Valkey, com queda para a memória e volta sozinha."""
+
+    def __init__(self) -> None:
+        self._memoria = JanelaNaMemoria()
+        self._valkey = redis.Redis.from_url(
+            settings.REDIS_URL,
+            socket_timeout=settings.REDIS_ESPERA_S,
+            socket_connect_timeout=settings.REDIS_ESPERA_S,
+            retry=None,
+        )
+        self._script = self._valkey.register_script(_SCRIPT_CONTAR)
+        self._descansa_ate = float("-inf")
+
+    def contar(self, chave: str, quantos: int, limite: int) -> Vaga:
+        """Conta `quantos` eventos da chave se couberem no minuto; senão diz quantos segundos esperar."""
+        if time.monotonic() >= self._descansa_ate:
+            try:
+                coube, espera_s, balde = self._script([_nome(chave)], [quantos, limite, JANELA_S])
+                return Vaga(coube=bool(coube), espera_s=max(1, int(espera_s)), balde=int(balde))
+            except redis.RedisError as erro:
+                self._descansar(erro)
+        return self._memoria.contar(chave, quantos, limite, int(time.time()))
+
+    def devolver(self, chave: str, quantos: int, vaga: Vaga) -> None:
+        """Desfaz a conta de um lote que não pôde ser gravado. Melhor esforço: a janela passa em um minuto."""
+        self._memoria.devolver(chave, quantos, vaga.balde)
+        if time.monotonic() >= self._descansa_ate:
+            try:
+                self._valkey.hincrby(_nome(chave), str(vaga.balde), -quantos)
+            except redis.RedisError as erro:
+                self._descansar(erro)
+
+    def _descansar(self, erro: redis.RedisError) -> None:
+        self._descansa_ate = time.monotonic() + DESCANSO_S
+        registro.warning("limite por minuto na memoria: valkey nao respondeu", extra={"erro": str(erro)})
+
+
+def _nome(chave: str) -> str:
+    return f"lastro:minuto:{chave}"
