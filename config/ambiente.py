@@ -18,6 +18,7 @@
 | `LASTRO_THREADS` | 12 | threads do Django em cada processo web |
 """
 
+import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -63,7 +64,7 @@ def segredo() -> str:
         return valor
     if valor:
         raise ImproperlyConfigured("LASTRO_SEGREDO tem menos de 32 caracteres: gere um mais longo.")
-    if url_do_banco():
+    if url_do_banco() and sys.argv[1:2] != ["local"]:  # o `local` cria o segredo antes de subir os filhos
         raise ImproperlyConfigured("Defina LASTRO_SEGREDO (32 caracteres ou mais, guardado em segredo).")
     return "sem-banco-nada-se-assina-" + "0" * 32  # `manage.py local` e a ajuda rodam antes de haver segredo
 

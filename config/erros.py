@@ -11,6 +11,17 @@ from rest_framework.views import exception_handler
 registro = logging.getLogger("lastro.erros")
 
 ESPERA_SEM_BANCO_S = 5
+CODIGOS_DO_DRF = {
+    "method_not_allowed": "metodo_nao_permitido",
+    "not_authenticated": "nao_autenticado",
+    "authentication_failed": "nao_autenticado",
+    "permission_denied": "proibido",
+    "not_found": "nao_encontrado",
+    "parse_error": "corpo_invalido",
+    "invalid": "campo_invalido",
+    "unsupported_media_type": "tipo_de_conteudo_desconhecido",
+    "throttled": "muitas_requisicoes",
+}
 
 
 class ErroDaApi(APIException):
@@ -34,7 +45,7 @@ def tratar_erro(erro: Exception, contexto: dict) -> Response | None:
     resposta = exception_handler(erro, contexto)
     if resposta is None or not isinstance(erro, APIException):
         return resposta
-    codigo = getattr(erro, "codigo", None) or erro.default_code
+    codigo = getattr(erro, "codigo", None) or CODIGOS_DO_DRF.get(erro.default_code, erro.default_code)
     resposta.data = {"detail": str(erro.detail), "codigo": codigo}
     espera_s = getattr(erro, "espera_s", None)
     if espera_s is not None:

@@ -157,11 +157,14 @@ def _rodar_django(ambiente_wsgi: Ambiente) -> tuple[int, list[tuple[bytes, bytes
     """Chama o Django; devolve status, cabeçalhos e o corpo (bytes se curto, iterável se transmitido)."""
     comeco: list[Any] = []
 
-    def iniciar(linha: str, cabecalhos: list[tuple[str, str]], exc_info: object = None) -> None:
+    def iniciar(
+        linha: str, cabecalhos: list[tuple[str, str]], exc_info: Any = None, /
+    ) -> Callable[[bytes], object]:
         comeco[:] = [
             int(linha[:3]),
             [(nome.lower().encode("latin-1"), valor.encode("latin-1")) for nome, valor in cabecalhos],
         ]
+        return _nunca_escreve
 
     resposta = _django(ambiente_wsgi, iniciar)
     if getattr(resposta, "streaming", False) or not hasattr(resposta, "content"):
@@ -169,6 +172,11 @@ def _rodar_django(ambiente_wsgi: Ambiente) -> tuple[int, list[tuple[bytes, bytes
     corpo = resposta.content
     resposta.close()
     return comeco[0], comeco[1], corpo
+
+
+def _nunca_escreve(pedaco: bytes) -> object:
+    """O `write` da PEP 3333, que o Django não usa."""
+    raise NotImplementedError("a resposta vem pelo iterável")
 
 
 def _proximo(iterador: Iterator[bytes]) -> bytes | None:

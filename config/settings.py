@@ -124,6 +124,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "0.1.0",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": ["ingestao.eventos.esquema.exigir_corpo"],
     "SWAGGER_UI_DIST": "SIDECAR",  # a documentação abre sem internet
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
@@ -189,6 +190,24 @@ UNFOLD = {
     "SITE_HEADER": "Lastro",
     "SITE_SUBHEADER": "nenhum ACK sem lastro",
     "SITE_SYMBOL": "anchor",
+    "SITE_URL": None,  # a raiz do site é o próprio painel
     "SHOW_HISTORY": True,
     "STYLES": [lambda request: static("painel/painel.css")],
+    "SIDEBAR": {"navigation": "painel.admin.navegacao.montar_navegacao"},
+    "COLORS": {
+        # Azul-petróleo: o branco sobre o tom 600 tem contraste de texto (WCAG AA).
+        "primary": {
+            "50": "oklch(97.5% .013 230)",
+            "100": "oklch(94.5% .03 230)",
+            "200": "oklch(89.5% .055 230)",
+            "300": "oklch(82.5% .09 230)",
+            "400": "oklch(73% .115 230)",
+            "500": "oklch(64% .12 231)",
+            "600": "oklch(51% .108 233)",
+            "700": "oklch(44.5% .094 234)",
+            "800": "oklch(38.5% .078 235)",
+            "900": "oklch(33% .062 236)",
+            "950": "oklch(24.5% .048 238)",
+        }
+    },
 }

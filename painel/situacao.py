@@ -21,7 +21,7 @@ def retratar() -> dict[str, Any]:
     """Devolve o retrato; `workers_vivos` é None quando o broker não responde."""
     return {
         "filas": {nome: _retratar_caixa(caixa) for nome, caixa in CAIXAS.items()},
-        "linhas": {nome: modelo.objects.count() for nome, modelo in CONTADOS.items()},
+        "linhas": {nome: modelo._default_manager.count() for nome, modelo in CONTADOS.items()},
         "excecoes_abertas": {},
         "workers_vivos": contar_workers(),
     }

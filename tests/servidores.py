@@ -4,6 +4,7 @@
 carregar os conftest. Com DATABASE_URL e REDIS_URL no ambiente, usa esses e não sobe nada.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -38,3 +39,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 def pytest_unconfigure() -> None:
     _no_ar.close()
+
+
+atexit.register(_no_ar.close)  # uma falha antes de o pytest começar também encerra os servidores

@@ -7,6 +7,39 @@ from pathlib import Path
 MIB = 1024 * 1024
 MAX_MEMORIA_COMPARTILHADA_BYTES = 1024 * MIB  # acima disto, numa máquina só, o cache do sistema rende mais
 
+FIXOS = {
+    # Só o soquete da pasta 0700: nada na rede, nem em 127.0.0.1.
+    "listen_addresses": "''",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    # A primeira lei: 2xx só depois do COMMIT em disco.
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    # Recebimento é escrita em rajada: checkpoints raros e WAL comprimido evitam regravar páginas.
+    "max_wal_size": "4GB",
+    "min_wal_size": "256MB",
+    "checkpoint_timeout": "15min",
+    "checkpoint_completion_target": "0.9",
+    # Consultas curtas: compilar custa mais do que poupa. O disco local de hoje é SSD.
+    "jit": "off",
+    "random_page_cost": "1.1",
+    # A caixa de entrada insere e apaga o tempo todo; vácuo tardio incha justo a tabela mais lida.
+    "autovacuum_naptime": "10s",
+    "autovacuum_vacuum_cost_limit": "2000",
+    "timezone": "'UTC'",
+    "log_timezone": "'UTC'",
+    # Quem supervisiona guarda a saída de erro; aqui só o que merece atenção.
+    "log_destination": "'stderr'",
+    "logging_collector": "off",
+    "log_min_messages": "warning",
+    # Instrução e detalhe de erro trazem o que foi recebido (telefone, conteúdo): não vão para registro.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_checkpoints": "off",
+    "log_autovacuum_min_duration": "-1",
+}
+
 
 def ler_memoria_bytes() -> int:
     """Devolve a memória que podemos usar: a da máquina ou o limite do contêiner, o que for menor."""
@@ -29,42 +62,13 @@ def montar_ajustes(*, memoria_bytes: int, lz4: bool, soquetes: Path, nome_grupo:
     """Devolve os ajustes, nome e valor como o postgresql.conf os escreve."""
     compartilhada_mb = max(32, min(memoria_bytes // 4, MAX_MEMORIA_COMPARTILHADA_BYTES) // MIB)
     return {
-        # Só o soquete da pasta 0700: nada na rede, nem em 127.0.0.1.
-        "listen_addresses": "''",
+        **FIXOS,
         "unix_socket_directories": _citar(str(soquetes)),
-        "unix_socket_permissions": "0700",
         # Aparece no título de cada processo: é por ele que se acham os órfãos destes dados.
         "cluster_name": _citar(nome_grupo),
-        "max_connections": "100",
-        # A primeira lei: 2xx só depois do COMMIT em disco.
-        "fsync": "on",
-        "synchronous_commit": "on",
-        "full_page_writes": "on",
-        # Recebimento é escrita em rajada: checkpoints raros e WAL comprimido evitam regravar páginas.
-        "wal_compression": "lz4" if lz4 else "pglz",
-        "max_wal_size": "4GB",
-        "min_wal_size": "256MB",
-        "checkpoint_timeout": "15min",
-        "checkpoint_completion_target": "0.9",
         "shared_buffers": f"{compartilhada_mb}MB",
+        "wal_compression": "lz4" if lz4 else "pglz",
         "default_toast_compression": "lz4" if lz4 else "pglz",
-        # Consultas curtas: compilar custa mais do que poupa. O disco local de hoje é SSD.
-        "jit": "off",
-        "random_page_cost": "1.1",
-        # A caixa de entrada insere e apaga o tempo todo; vácuo tardio incha justo a tabela mais lida.
-        "autovacuum_naptime": "10s",
-        "autovacuum_vacuum_cost_limit": "2000",
-        "timezone": "'UTC'",
-        "log_timezone": "'UTC'",
-        # Quem supervisiona guarda a saída de erro; aqui só o que merece atenção.
-        "log_destination": "'stderr'",
-        "logging_collector": "off",
-        "log_min_messages": "warning",
-        # Instrução e detalhe de erro trazem o que foi recebido (telefone, conteúdo): não vão para registro.
-        "log_min_error_statement": "panic",
-        "log_error_verbosity": "terse",
-        "log_checkpoints": "off",
-        "log_autovacuum_min_duration": "-1",
     }
 
 

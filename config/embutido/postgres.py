@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from config.supervisao.processos import ProcessoVisto, encerrar, listar_processos
+from config.supervisao.processos import ProcessoVisto, encerrar, listar_processos, montar_lancamento
 
 from .ajustes_postgres import escrever_conf, ler_memoria_bytes, montar_ajustes, tem_lz4
 from .pastas import (
@@ -32,7 +31,7 @@ from .pastas import (
     resumir,
 )
 from .servidor import ErroDeServidor, ServidorEmbutido
-from .usuario import Usuario, decidir_usuario
+from .usuario import Usuario, decidir_usuario, identificar
 
 registro = logging.getLogger(__name__)
 
@@ -209,11 +208,9 @@ def _achar_ctype() -> str:
 
 
 def _executar(comando: Sequence[str], pasta: Path, usuario: Usuario | None, entrada: str = "") -> None:
-    identidade: dict[str, Any] = {}
-    if usuario is not None:
-        identidade = {"user": usuario.uid, "group": usuario.gid, "extra_groups": []}
+    # Morre conosco: um initdb órfão disputaria a pasta com o da próxima tentativa.
     fim = subprocess.run(
-        comando,
+        montar_lancamento(comando, sinal_orfandade=signal.SIGKILL, identidade=identificar(usuario)),
         cwd=pasta,
         env=AMBIENTE,
         input=entrada,
@@ -221,7 +218,6 @@ def _executar(comando: Sequence[str], pasta: Path, usuario: Usuario | None, entr
         text=True,
         timeout=PRAZO_MONTAGEM_S,
         start_new_session=True,  # Ctrl-C no terminal é decisão do supervisor, não do initdb
-        **identidade,
     )
     # O modo --single sai com 0 mesmo quando o SQL falha; o erro só aparece no texto.
     if fim.returncode != 0 or "ERROR:" in fim.stderr:

@@ -13,6 +13,7 @@ from . import postgres, valkey
 from .enderecos import Enderecos
 from .servidor import ErroDeServidor, ServidorEmbutido
 from .trava import Trava
+from .usuario import identificar
 
 PRAZO_PRONTO_S = 60  # recuperação depois de uma queda relê o WAL; sem queda, são décimos de segundo
 PRAZO_PARADA_S = 20
@@ -56,12 +57,10 @@ def manter_no_ar(servidor: ServidorEmbutido, registros: Path) -> Iterator[None]:
 
 def _iniciar(servidor: ServidorEmbutido, arquivo: Path) -> "subprocess.Popen[bytes]":
     servidor.limpar_restos()
-    dono = servidor.usuario
     comando = montar_lancamento(
         servidor.comando,
         sinal_orfandade=servidor.sinal_parada,
-        uid=dono and dono.uid,
-        gid=dono and dono.gid,
+        identidade=identificar(servidor.usuario),
     )
     with arquivo.open("ab") as saida:
         return subprocess.Popen(

@@ -54,6 +54,11 @@ def decidir_usuario(
     )
 
 
+def identificar(usuario: Usuario | None) -> tuple[int, int] | None:
+    """Devolve (uid, gid) do usuário; None continua None."""
+    return None if usuario is None else (usuario.uid, usuario.gid)
+
+
 def buscar_dono(pasta: Path) -> Usuario | None:
     """Devolve o dono da pasta como Usuario; None se ela não existe, é de root ou de um uid sem nome.
 

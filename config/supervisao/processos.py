@@ -21,15 +21,16 @@ class ProcessoVisto(NamedTuple):
 
 
 def montar_lancamento(
-    comando: Sequence[str], *, sinal_orfandade: int, uid: int | None = None, gid: int | None = None
+    comando: Sequence[str], *, sinal_orfandade: int, identidade: tuple[int, int] | None = None
 ) -> list[str]:
     """Devolve o argv que executa o comando como filho que não sobrevive a este processo.
 
+    `identidade` é (uid, gid) a assumir; None continua como quem chamou.
     O núcleo vigia a thread que criou o filho: iniciar sempre pela principal.
     """
-    identidade = ["-", "-"] if uid is None else [str(uid), str(gid)]
+    uid, gid = identidade or ("-", "-")
     lancador = [sys.executable, "-I", "-S", str(LANCADOR), str(os.getpid()), str(int(sinal_orfandade))]
-    return [*lancador, *identidade, *comando]
+    return [*lancador, str(uid), str(gid), *comando]
 
 
 def listar_processos() -> list[ProcessoVisto]:

@@ -27,6 +27,7 @@ def _sem_conserto(ultimas_linhas: Sequence[str]) -> str | None:
 class Servico:
     """Um processo, como iniciá-lo, mantê-lo e pará-lo. O ambiente é completo: nada é herdado.
 
+    `identidade`: (uid, gid) com que roda; None é a de quem supervisiona.
     `etapa_parada`: os de menor número param primeiro; os de mesmo número, juntos.
     `sinal_orfandade`: o que o núcleo lhe manda se o supervisor morrer sem poder parar ninguém.
     `antes_de_iniciar`: a cada início; levanta FalhaDePreparo. `ao_cair`: recebe as últimas linhas da saída
@@ -38,8 +39,7 @@ class Servico:
     comando: tuple[str, ...]
     ambiente: Mapping[str, str] = field(repr=False)
     pasta: Path
-    uid: int | None = None
-    gid: int | None = None
+    identidade: tuple[int, int] | None = None
     etapa_parada: int = 0
     sinal_parada: signal.Signals = signal.SIGTERM
     sinal_forcado: signal.Signals = signal.SIGKILL

@@ -8,32 +8,34 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.embutido.servidor import ServidorEmbutido
+from config.embutido.usuario import identificar
 
 from .servico import Servico
 
 # Parar de fora para dentro: quem cria trabalho, quem recebe e trabalha, e só então de quem eles dependem.
 ETAPA_RELOGIO, ETAPA_TRABALHO, ETAPA_BROKER, ETAPA_BANCO = range(4)
 
-PRAZO_WEB_S = 15.0  # maior que o --workers-kill-timeout, para que o Granian termine os seus primeiro
+PRAZO_WEB_S = 10.0  # maior que o --workers-kill-timeout, para que o Granian termine os seus primeiro
 PRAZO_WORKER_S = 20.0  # uma transação de aplicação leva menos de 1 s; o resto é folga
 PRAZO_BANCO_S = 60.0  # o checkpoint final escreve até shared_buffers inteiro
 
 # Início e fim normais do PostgreSQL, e o conselho do Valkey sobre o núcleo, que não cabe a quem só quer usar.
-LINHAS_DE_ROTINA = re.compile(r"\bLOG:  |Memory overcommit must|ready to exit|scheduling shutdown")
+LINHAS_DE_ROTINA = re.compile(
+    r"\bLOG:  |FATAL:  the database system is|Memory overcommit must|ready to exit|scheduling shutdown"
+)
+PARADA_DE_ROTINA = re.compile(r"^$|worker: (Warm|Cold) shutdown")
 MIGRACAO_SEM_NOVIDADE = re.compile(r"^\s*(Operations to perform|Apply all|Running migrations|No migrations)")
 
 
 def descrever_servidor(servidor: ServidorEmbutido) -> Servico:
     """Devolve o serviço de um servidor embutido."""
     e_banco = servidor.sinal_parada == signal.SIGINT
-    dono = servidor.usuario
     return Servico(
         nome=servidor.nome,
         comando=servidor.comando,
         ambiente=servidor.ambiente,
         pasta=servidor.pasta,
-        uid=dono and dono.uid,
-        gid=dono and dono.gid,
+        identidade=identificar(servidor.usuario),
         etapa_parada=ETAPA_BANCO if e_banco else ETAPA_BROKER,
         sinal_parada=servidor.sinal_parada,
         # SIGQUIT no PostgreSQL sai sem checkpoint mas avisa os filhos; a retomada relê o WAL.
@@ -75,7 +77,7 @@ def descrever_web(
         "--backlog": "2048",
         "--backpressure": "2048",
         "--respawn-interval": "0.5",
-        "--workers-kill-timeout": "10",
+        "--workers-kill-timeout": "5",
         "--log-level": "warning",
     }
     comando = (sys.executable, "-m", "granian", *(parte for par in opcoes.items() for parte in par))
@@ -102,6 +104,7 @@ def descrever_worker(raiz: Path, ambiente: Mapping[str, str], *, qtd_processos: 
         etapa_parada=ETAPA_TRABALHO,
         sinal_orfandade=signal.SIGQUIT,  # parada fria: o banco está saindo junto, não há o que esperar
         prazo_parada_s=PRAZO_WORKER_S,
+        silenciar=PARADA_DE_ROTINA,
     )
 
 
@@ -124,4 +127,4 @@ def _sem_aviso_de_root(ambiente: Mapping[str, str]) -> dict[str, str]:
     # O Celery adverte contra root por causa de pickle; aqui só entra JSON.
     if os.geteuid() != 0:
         return dict(ambiente)
-    return {**ambiente, "PYTHONWARNINGS": "ignore::RuntimeWarning:celery.platforms"}
+    return {**ambiente, "PYTHONWARNINGS": "ignore::UserWarning:celery.platforms"}

@@ -44,6 +44,8 @@ class Supervisor:
         escrita.setblocking(False)
         self._despertador_antigo = signal.set_wakeup_fd(escrita.fileno(), warn_on_full_buffer=False)
         for sinal in SINAIS_DE_PARADA:
+            if sinal == signal.SIGHUP and signal.getsignal(sinal) == signal.SIG_IGN:
+                continue  # foi iniciado com nohup: fechar o terminal não deve parar nada
             self._sinais_antigos[sinal] = signal.signal(sinal, self._pedir_parada)
         self._sinais_antigos[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         return self
@@ -151,8 +153,9 @@ class Supervisor:
         voltas = [e.reiniciar_em for e in self._execucoes.values() if e.reiniciar_em is not None]
         espera_s = max(0.0, min([espera_s, *(volta - agora for volta in voltas)]))
         saidas = {e.saida: e for e in self._execucoes.values() if e.saida is not None}
-        for descritor in select.select([self._despertador, *saidas], [], [], espera_s)[0]:
-            if descritor is self._despertador:
+        despertador = self._despertador.fileno()
+        for descritor in select.select([despertador, *saidas], [], [], espera_s)[0]:
+            if descritor == despertador:
                 self._despertador.recv(4096)
             else:
                 saidas[descritor].ler_saida()

@@ -19,14 +19,17 @@ registro = logging.getLogger("lastro.caixa")
 TENTATIVAS_MAXIMAS = 5  # ~10 min de recuos: cobre uma implantação ruim corrigida; depois, uma pessoa
 RECUO_INICIAL_S = 5
 RECUO_MAXIMO_S = 300
-ITENS_POR_VEZ = 512  # limite de linhas travadas por transação
+ITENS_NO_COMECO = 64  # itens travados na primeira transação do turno; as seguintes aprendem com ela
+ITENS_POR_VEZ = 1_024  # teto de itens travados por transação
 TURNO_S = 20  # depois disto a tarefa devolve o worker e pede para ser acordada de novo
 CONFLITOS_SEGUIDOS = 5  # impasses e conflitos de serialização repetidos antes de deixar para a varredura
 FALHA_MAXIMA_CARACTERES = 4_000
 
 # SKIP LOCKED: dois workers nunca disputam o mesmo item nem esperam um pelo outro.
 # A soma corrida corta pelo peso, para a memória não depender do tamanho dos itens; o primeiro
-# sempre entra (senão um item maior que o limite ficaria para sempre). Índice: <tabela>_pendente.
+# sempre entra (senão um item maior que o limite ficaria para sempre). O LIMIT trava o que alcança, e o
+# que o peso corta fica travado à toa até o COMMIT: por isso ele é ajustado ao peso médio dos itens.
+# Índice: <tabela>_pendente.
 SQL_REIVINDICAR = """
     WITH candidato AS MATERIALIZED (
         SELECT id, peso FROM {tabela}
@@ -38,6 +41,8 @@ SQL_REIVINDICAR = """
     SELECT {colunas} FROM {tabela} JOIN corte USING (id) WHERE antes < %(peso)s ORDER BY id
 """
 SQL_APAGAR = "DELETE FROM {tabela} WHERE id = ANY(%(ids)s)"
+
+Item = tuple[Any, ...]  # (id, peso, *colunas da caixa)
 
 
 @dataclass(slots=True)
@@ -60,16 +65,16 @@ class Caixa:
     """Uma caixa de entrada sobre um modelo de `ItemDaCaixa`.
 
     - `modelo`: a tabela dos pendentes.
-    - `colunas`: o que `aplicar` precisa ler de cada item, além do `id`.
-    - `aplicar`: recebe os itens (tuplas nomeadas pela ordem de `colunas`, com `id` na frente), em
-      ordem de chegada, dentro da transação; faz os efeitos e devolve o que deve seguir o COMMIT.
+    - `colunas`: o que `aplicar` precisa ler de cada item, além de `id` e `peso`.
+    - `aplicar`: recebe os itens (tuplas `id, peso, *colunas`), em ordem de chegada, dentro da
+      transação; faz os efeitos e devolve o que deve seguir o COMMIT.
     - `peso_por_vez`: unidades por transação (limita a memória do worker).
     - `tarefa`: nome da tarefa Celery que esvazia esta caixa.
     """
 
     modelo: type[ItemDaCaixa]
     colunas: tuple[str, ...]
-    aplicar: Callable[[Sequence[tuple]], Sequence[Any]]
+    aplicar: Callable[[Sequence[Item]], Sequence[Any]]
     peso_por_vez: int
     tarefa: str
 
@@ -85,56 +90,59 @@ class Caixa:
         """
         balanco = Balanco()
         fim = time.monotonic() + turno_s
-        conflitos = 0
+        limite, conflitos = ITENS_NO_COMECO, 0
         while True:
             try:
-                quantos = self._uma_vez(balanco)
+                itens = self._uma_vez(limite, balanco)
             except OperationalError as erro:
                 if not _e_conflito_passageiro(erro) or conflitos >= CONFLITOS_SEGUIDOS:
                     raise
                 conflitos += 1
                 time.sleep(random.uniform(0, 0.05 * 2**conflitos))
                 continue
-            conflitos = 0
-            if quantos == 0:
+            if not itens:
                 return balanco
+            conflitos = 0
+            peso_medio = sum(item[1] for item in itens) / len(itens)
+            limite = max(1, min(ITENS_POR_VEZ, round(self.peso_por_vez / max(peso_medio, 1))))
             if time.monotonic() >= fim:
                 balanco.restou = True
                 return balanco
 
-    def _uma_vez(self, balanco: Balanco) -> int:
-        """Uma transação da caixa; devolve quantos itens saíram da frente (aplicados ou adiados)."""
-        ids: list[int] = []
+    def _uma_vez(self, limite: int, balanco: Balanco) -> list[Item]:
+        """Uma transação da caixa; devolve os itens que saíram da frente (aplicados ou adiados)."""
+        itens: list[Item] = []
         try:
-            self._aplicar_pendentes(ids, balanco, somente=None)
+            self._aplicar_pendentes(itens, limite, balanco)
         except (OperationalError, InterfaceError):
             raise  # o banco, não o item
-        except Exception as erro:  # veneno pode levantar qualquer coisa; aqui ele é isolado e registrado
-            self._isolar(ids, erro, balanco)
-        return len(ids)
+        except Exception as erro:  # noqa: BLE001 - veneno levanta qualquer coisa; aqui é isolado e registrado
+            self._isolar([item[0] for item in itens], erro, balanco)
+        return itens
 
-    def _aplicar_pendentes(self, ids: list[int], balanco: Balanco, *, somente: list[int] | None) -> None:
-        """Reivindica, aplica e apaga numa transação. `ids` é preenchido antes de aplicar."""
+    def _aplicar_pendentes(
+        self, itens: list[Item], limite: int, balanco: Balanco, *, somente: list[int] | None = None
+    ) -> None:
+        """Reivindica, aplica e apaga numa transação. `itens` é preenchido antes de aplicar."""
         with transaction.atomic():
-            itens = self._reivindicar(somente)
-            ids.extend(item[0] for item in itens)
+            itens.extend(self._reivindicar(limite, somente))
             if not itens:
                 return
             seguimentos = self.aplicar(itens)
             with connection.cursor() as cursor:
-                cursor.execute(SQL_APAGAR.format(tabela=self.tabela), {"ids": ids})
-        balanco.aplicados += len(ids)
+                cursor.execute(SQL_APAGAR.format(tabela=self.tabela), {"ids": [item[0] for item in itens]})
+        balanco.aplicados += len(itens)
         balanco.seguimentos.extend(seguimentos)
 
-    def _reivindicar(self, somente: list[int] | None) -> list[tuple]:
+    def _reivindicar(self, limite: int, somente: list[int] | None) -> list[Item]:
         sql = SQL_REIVINDICAR.format(
             tabela=self.tabela,
-            colunas=", ".join(("id", *self.colunas)),
+            colunas=", ".join(f"{self.tabela}.{coluna}" for coluna in ("id", "peso", *self.colunas)),
             filtro="AND id = ANY(%(somente)s)" if somente is not None else "",
         )
         parametros = {
             "agora": timezone.now(),
-            "itens": ITENS_POR_VEZ,
+            "itens": limite,
             "peso": self.peso_por_vez,
             "somente": somente,
         }
@@ -150,10 +158,10 @@ class Caixa:
         meio = len(ids) // 2
         for metade in (ids[:meio], ids[meio:]):
             try:
-                self._aplicar_pendentes([], balanco, somente=metade)
+                self._aplicar_pendentes([], len(metade), balanco, somente=metade)
             except (OperationalError, InterfaceError):
                 raise
-            except Exception as erro_da_metade:  # o mesmo isolamento, um nível abaixo
+            except Exception as erro_da_metade:  # noqa: BLE001 - o mesmo isolamento, um nível abaixo
                 self._isolar(metade, erro_da_metade, balanco)
 
     def _adiar(self, id_do_item: int, erro: Exception, balanco: Balanco) -> None:
@@ -193,7 +201,7 @@ class Caixa:
 
 def recuo_s(tentativas: int) -> float:
     """Espera até a próxima tentativa, em segundos: exponencial com teto e metade de acaso."""
-    espera = min(RECUO_INICIAL_S * 4 ** (tentativas - 1), RECUO_MAXIMO_S)
+    espera: float = min(RECUO_INICIAL_S * 4.0 ** (tentativas - 1), RECUO_MAXIMO_S)
     return espera / 2 + random.uniform(0, espera / 2)
 
 

@@ -31,7 +31,7 @@ _NORMALIZACOES = (
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<data>"),
     (re.compile(r"\b0[xX][0-9a-fA-F]+\b"), "<hex>"),
     (re.compile(r"\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{8,}\b"), "<hash>"),
-    (re.compile(r"(?<![A-Za-z])\d+(?:[.,]\d+)*"), "<n>"),
+    (re.compile(r"(?<![A-Za-z\d])\d+(?:[.,]\d+)*"), "<n>"),
 )
 # main.3f2a91bc.js, app-BkX93_aQ.mjs, chunk.1234.css: o trecho de build entre o nome e a extensão.
 _BUILD = re.compile(r"[.-](?=[\w-]*\d)[\w-]{4,}(?=\.(?:m?js|cjs|css|jsx|tsx?)\b)")

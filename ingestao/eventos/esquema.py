@@ -45,13 +45,12 @@ EVENTO = {
 }
 LOTE = {
     "type": "object",
-    "required": ["chave", "eventos"],
+    "required": ["chave", "sessao", "eventos"],
     "properties": {
         "chave": {"type": "string", "description": "A chave pública do aplicativo (pk_…)."},
         "sessao": {
             "type": "object",
             "required": ["sessao_externa"],
-            "description": "Obrigatória quando há eventos.",
             "properties": {
                 "sessao_externa": {"type": "string", "minLength": 1, "maxLength": SESSAO_CARACTERES},
                 "anonimo_id": _TEXTO,
@@ -159,3 +158,12 @@ INGESTAO: dict[str, Any] = {
         **{(status, "application/json"): {**ERRO, "description": texto} for status, texto in RECUSAS.items()},
     },
 }
+
+
+def exigir_corpo(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Gancho do drf-spectacular: todo corpo descrito é obrigatório (ele não o diz de esquemas crus)."""
+    for rota in result["paths"].values():
+        for operacao in rota.values():
+            if "requestBody" in operacao:
+                operacao["requestBody"]["required"] = True
+    return result

@@ -178,7 +178,8 @@ def _ler_texto(valor: Any, limite: int) -> str:
     if type(valor) is not str:
         _conferir_json(valor)
         valor = orjson.dumps(valor).decode()
-    return valor if len(valor) <= limite else valor[:limite]
+    texto: str = valor
+    return texto if len(texto) <= limite else texto[:limite]
 
 
 def _leitor_de_texto(limite: int) -> Callable[[Any], str]:
@@ -194,10 +195,9 @@ def _ler_inteiro(valor: Any) -> int | None:
             raise EventoRecusado("numero_fora_do_intervalo")
         if not valor.is_integer():
             return None
-        valor = int(valor)
     if not 0 <= valor <= MAXIMO_INT32:
         raise EventoRecusado("numero_fora_do_intervalo")
-    return valor
+    return int(valor)
 
 
 def _ler_duracao(valor: Any) -> float | None:

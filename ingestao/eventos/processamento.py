@@ -31,9 +31,10 @@ Linha = dict[str, Any]
 
 
 class LoteRecebido(NamedTuple):
-    """As colunas do lote que o processamento lê, na ordem de `CAIXA_DE_LOTES.colunas`."""
+    """As colunas do lote que o processamento lê, na ordem em que a caixa as entrega."""
 
     id: int
+    peso: int
     recebido_em: datetime
     aplicativo_id: UUID | None
     conteudo: bytes | None

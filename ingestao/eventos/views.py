@@ -1,5 +1,7 @@
 """A porta dos sites: conferir, gravar, acordar, responder."""
 
+from typing import Any
+
 import orjson
 from django.http import HttpResponse
 from django.utils import timezone
@@ -38,6 +40,6 @@ class IngestaoView(APIView):
         return HttpResponse(orjson.dumps(recibo.resposta), status=202, content_type="application/json")
 
     @extend_schema(exclude=True)
-    def options(self, request: Request) -> HttpResponse:
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Um OPTIONS que não é preflight (o preflight nem chega aqui)."""
         return HttpResponse(status=204, headers={"Allow": "POST, OPTIONS"})

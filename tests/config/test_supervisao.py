@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from config.embutido.trava import Trava
 from config.supervisao.execucao import RECUO_INICIAL_S
 from config.supervisao.processos import esta_vivo
-from config.supervisao.saida import Registro, Terminal
 from config.supervisao.servico import FalhaDePreparo, ParadaPedida, Servico
 from config.supervisao.supervisor import Supervisor, encerrar_restos
 
@@ -213,35 +210,6 @@ def test_restos_de_um_supervisor_morto_sao_encerrados_e_pid_alheio_nao(tmp_path:
         alheio.wait()
 
 
-# --- saída
-
-
-def test_saida_que_ninguem_le_nao_bloqueia_e_conta_o_que_faltou() -> None:
-    leitura, escrita = os.pipe()
-    terminal = Terminal(escrita)
-    inicio = time.monotonic()
-    for _ in range(200):
-        terminal.escrever("x" * 2000)
-    assert time.monotonic() - inicio < 2
-    while len(os.read(leitura, 65_536)) == 65_536:
-        pass
-    terminal.escrever("de volta")
-    assert b"linhas n\xc3\xa3o couberam nesta sa\xc3\xadda" in os.read(leitura, 65_536)
-    os.close(leitura)
-    terminal.escrever("sem leitor não é erro")
-    os.close(escrita)
-
-
-def test_registro_gira_e_nao_passa_do_tamanho(tmp_path: Path) -> None:
-    registro = Registro(tmp_path / "web.log", max_bytes=1_000)
-    for numero in range(200):
-        registro.acrescentar(f"linha {numero}".encode())
-    registro.fechar()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["web.log", "web.log.1", "web.log.2"]
-    assert all(p.stat().st_size <= 1_000 for p in tmp_path.iterdir())
-    assert (tmp_path / "web.log").read_text().endswith("linha 199\n")
-
-
 # --- um supervisor à parte
 
 A_PARTE = """
@@ -309,29 +277,3 @@ def test_segundo_ctrl_c_forca_e_o_repetido_na_hora_nao(tmp_path: Path, iniciar_a
     assert supervisor.poll() is None
     supervisor.send_signal(signal.SIGINT)
     assert supervisor.wait(5) == 0
-
-
-# --- manage.py local, antes de iniciar qualquer coisa
-
-
-def rodar_local(dados: Path, porta: int) -> "subprocess.CompletedProcess[str]":
-    ambiente = {**os.environ, "LASTRO_DADOS": str(dados), "PORTA": str(porta)}
-    comando = [sys.executable, str(RAIZ / "manage.py"), "local"]
-    return subprocess.run(comando, env=ambiente, capture_output=True, text=True, timeout=30)
-
-
-def test_local_com_a_pasta_em_uso_diz_quem_a_usa_e_sai_com_um(tmp_path: Path) -> None:
-    trava = Trava(tmp_path)
-    fim = rodar_local(tmp_path, 1)
-    trava.soltar()
-    assert fim.returncode == 1
-    assert f"já está em uso por outro `manage.py local` (processo {os.getpid()})" in fim.stderr
-
-
-def test_local_com_a_porta_ocupada_diz_o_que_fazer_e_nao_inicia_nada(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as ocupante:
-        porta = ocupante.getsockname()[1]
-        fim = rodar_local(tmp_path, porta)
-    assert fim.returncode == 1
-    assert f"Não dá para atender em 127.0.0.1:{porta}" in fim.stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["local.trava"]

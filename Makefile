@@ -1,0 +1,69 @@
+# Os comandos do Lastro. Cada um serve numa máquina que só tem Python 3.11 ou mais novo e make.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check -q install --require-hashes --no-deps -r
+
+.PHONY: run test bench caos lint tipos contratos format trava ajuda
+
+ajuda:
+	@echo "make run     sobe o servidor inteiro (PostgreSQL, Valkey, web, worker, beat)"
+	@echo "make test    lint, tipos, contratos de importação e todos os testes"
+	@echo "make bench   mede; tabela na tela e .local/bench.json"
+	@echo "make caos    injeção de falhas, longa  (MINUTOS=5 SEMENTE=1)"
+	@echo "make lint    só a conferência do código;  make format  arruma o que dá"
+	@echo "make trava   refaz os requirements*.lock a partir do pyproject.toml (precisa do uv)"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "O Lastro pede Python 3.11 ou mais novo (make run PYTHON=python3.12)."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.local: requirements-local.lock | $(VENV)/bin/python
+	$(PIP) requirements-local.lock
+	@touch $@
+
+$(VENV)/.teste: requirements-teste.lock | $(VENV)/bin/python
+	$(PIP) requirements-teste.lock
+	@touch $@ $(VENV)/.local
+
+run: $(VENV)/.local
+	@exec $(PY) manage.py local
+
+test: lint tipos contratos navegador
+	$(PY) -m pytest
+
+lint: $(VENV)/.teste
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+
+tipos: $(VENV)/.teste
+	LASTRO_SEGREDO=so-para-conferir-os-tipos-0000000000 $(PY) -m mypy
+
+contratos: $(VENV)/.teste
+	$(VENV)/bin/lint-imports
+
+format: $(VENV)/.teste
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+# O navegador de verdade dos testes. Falta e não dá para instalar: falha, não pula.
+.PHONY: navegador
+navegador:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+		{ apt-get update -q && apt-get install -q -y chromium; } || \
+		{ echo "Os testes pedem o Chromium: instale-o (apt-get install chromium) e rode de novo."; exit 1; }
+
+bench: $(VENV)/.teste
+	$(PY) -m tests.bancada $(if $(FIGURAS),--figuras $(FIGURAS))
+
+caos: $(VENV)/.teste
+	$(PY) -m tests.caos --minutos $(or $(MINUTOS),5) $(if $(SEMENTE),--semente $(SEMENTE))
+
+UV := uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --upgrade \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+trava:
+	$(UV) -o requirements.lock
+	$(UV) --extra local -o requirements-local.lock
+	$(UV) --extra local --extra teste -o requirements-teste.lock

@@ -1,0 +1,183 @@
+"""A porta ASGI: junta o corpo, limita, e traduz para o Django sem perder nem forjar cabeçalho."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from config import porta as modulo
+from config.porta import porta
+
+Mensagens = list[dict[str, Any]]
+
+
+def visitar(
+    caminho: str,
+    pedacos: list[bytes | float | None],
+    *,
+    metodo: str = "POST",
+    cabecalhos: list[tuple[bytes, bytes]] | None = None,
+) -> Mensagens:
+    """Uma visita: cada pedaço é bytes, uma espera em segundos, ou None (desconectou)."""
+    fila = list(pedacos)
+    enviadas: Mensagens = []
+
+    async def receber() -> dict[str, Any]:
+        while fila and isinstance(fila[0], float):
+            await asyncio.sleep(fila.pop(0))  # type: ignore[arg-type]
+        if not fila:
+            await asyncio.sleep(3600)
+        pedaco = fila.pop(0)
+        if pedaco is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": pedaco, "more_body": bool(fila)}
+
+    async def enviar(mensagem: dict[str, Any]) -> None:
+        enviadas.append(mensagem)
+
+    escopo = {
+        "type": "http",
+        "method": metodo,
+        "path": caminho,
+        "query_string": b"a=1",
+        "headers": cabecalhos or [],
+        "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 5),
+        "scheme": "http",
+        "http_version": "1.1",
+    }
+    asyncio.run(porta(escopo, receber, enviar))
+    return enviadas
+
+
+@pytest.fixture
+def django_de_mentira(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """No lugar do Django, um WSGI que anota o ambiente e devolve o tamanho do corpo."""
+    vistos: list[dict[str, Any]] = []
+
+    class Resposta:
+        streaming = False
+        content = b"ok"
+
+        def close(self) -> None:
+            vistos[-1]["fechada"] = True
+
+    def aplicacao(ambiente: dict[str, Any], iniciar: Callable[..., Any]) -> Resposta:
+        vistos.append({**ambiente, "corpo": ambiente["wsgi.input"].read()})
+        iniciar("202 Accepted", [("Content-Type", "text/plain")])
+        return Resposta()
+
+    monkeypatch.setattr(modulo, "_django", aplicacao)
+    return vistos
+
+
+def test_corpo_em_pedacos_chega_inteiro_ao_django(django_de_mentira: list[dict[str, Any]]) -> None:
+    enviadas = visitar("/evento/ingestao", [b"um", b"", b"dois"])
+    assert [m.get("status", m.get("body")) for m in enviadas] == [202, b"ok"]
+    (visto,) = django_de_mentira
+    assert (visto["corpo"], visto["CONTENT_LENGTH"], visto["fechada"]) == (b"umdois", "6", True)
+
+
+def test_corpo_alem_do_teto_chega_com_um_byte_a_mais_e_nada_alem(
+    django_de_mentira: list[dict[str, Any]],
+) -> None:
+    megabyte = 1024 * 1024
+    visitar("/evento/ingestao", [b"x" * megabyte] * 5)
+    assert len(django_de_mentira[0]["corpo"]) == megabyte + 1
+
+
+def test_quem_desiste_no_meio_nao_chega_ao_django(django_de_mentira: list[dict[str, Any]]) -> None:
+    assert visitar("/evento/ingestao", [b'{"chave"', None]) == []
+    assert django_de_mentira == []
+
+
+def test_quem_se_cala_leva_408_com_cors(
+    django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modulo, "SILENCIO_MAXIMO_S", 0.05)
+    comeco, corpo = visitar("/evento/ingestao", [b"{", 1.0, b"}"])
+    assert comeco["status"] == 408
+    assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
+    assert orjson.loads(corpo["body"])["codigo"] == "corpo_incompleto"
+    assert django_de_mentira == []
+
+
+def test_quem_pinga_sem_parar_tem_um_prazo_total(
+    django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modulo, "CORPO_MAXIMO_S", 0.1)
+    comeco, _ = visitar("/evento/ingestao", [b"x", 0.04, b"x", 0.04, b"x", 0.04, b"x", 0.04, b"x"])
+    assert comeco["status"] == 408
+
+
+def test_espera_cheia_e_503_com_retry_after(
+    django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modulo, "ESPERA_MAXIMA", 0)
+    comeco, corpo = visitar("/evento/ingestao", [b"{}"])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "porta_cheia")
+    assert dict(comeco["headers"])[b"retry-after"] == b"5"
+
+
+def test_cabecalho_com_sublinhado_nao_se_passa_por_outro(django_de_mentira: list[dict[str, Any]]) -> None:
+    visitar(
+        "/evento/ingestao",
+        [b""],
+        cabecalhos=[
+            (b"origin", b"https://a.com"),
+            (b"x_forwarded_proto", b"https"),
+            (b"content-length", b"999"),
+            (b"cookie", b"a=1"),
+            (b"cookie", b"b=2"),
+            (b"x-y", b"1"),
+            (b"x-y", b"2"),
+        ],
+    )
+    visto = django_de_mentira[0]
+    assert "HTTP_X_FORWARDED_PROTO" not in visto
+    assert (visto["CONTENT_LENGTH"], visto["HTTP_COOKIE"], visto["HTTP_X_Y"]) == ("0", "a=1; b=2", "1,2")
+
+
+def test_caminho_com_acento_chega_como_wsgi_pede(django_de_mentira: list[dict[str, Any]]) -> None:
+    visitar("/olá", [b""], metodo="GET")
+    assert django_de_mentira[0]["PATH_INFO"].encode("latin-1").decode() == "/olá"
+    assert django_de_mentira[0]["QUERY_STRING"] == "a=1"
+
+
+def test_resposta_transmitida_sai_em_pedacos_e_e_fechada(monkeypatch: pytest.MonkeyPatch) -> None:
+    fechadas: list[bool] = []
+
+    class Transmitida:
+        streaming = True
+
+        def __iter__(self) -> Any:
+            return iter([b"a", b"b"])
+
+        def close(self) -> None:
+            fechadas.append(True)
+
+    def aplicacao(ambiente: dict[str, Any], iniciar: Callable[..., Any]) -> Transmitida:
+        iniciar("200 OK", [])
+        return Transmitida()
+
+    monkeypatch.setattr(modulo, "_django", aplicacao)
+    enviadas = visitar("/x", [b""], metodo="GET")
+    assert [m["body"] for m in enviadas[1:]] == [b"a", b"b", b""]
+    assert fechadas == [True]
+
+
+def test_ciclo_de_vida_e_respondido() -> None:
+    recebidas = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+    enviadas: Mensagens = []
+
+    async def receber() -> dict[str, Any]:
+        return next(recebidas)
+
+    async def enviar(mensagem: dict[str, Any]) -> None:
+        enviadas.append(mensagem)
+
+    rodar: Awaitable[None] = porta({"type": "lifespan"}, receber, enviar)
+    asyncio.run(rodar)  # type: ignore[arg-type]
+    assert [m["type"] for m in enviadas] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]

@@ -1,0 +1,115 @@
+"""A janela de um minuto: a mesma conta no Valkey e na memória, e a queda de um para o outro."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingestao.eventos import limites
+from ingestao.eventos.limites import JANELA_S, Janela, JanelaNaMemoria, Vaga
+
+
+@pytest.fixture
+def valkey() -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(settings.REDIS_URL) as cliente:
+        yield cliente
+
+
+def test_na_memoria_a_janela_desliza() -> None:
+    janela = JanelaNaMemoria()
+    assert janela.contar("k", 60, 100, 1_000).coube
+    assert janela.contar("k", 40, 100, 1_010).coube
+    assert janela.contar("k", 1, 100, 1_030) == Vaga(coube=False, espera_s=30)
+    assert janela.contar("k", 61, 100, 1_030) == Vaga(coube=False, espera_s=40)
+    assert janela.contar("outra", 100, 100, 1_030).coube
+    assert not janela.contar("k", 1, 100, 1_059).coube
+    assert janela.contar("k", 60, 100, 1_060).coube
+    assert janela.contar("k", 1, 100, 1_060) == Vaga(coube=False, espera_s=10)
+
+
+def test_na_memoria_devolver_libera() -> None:
+    janela = JanelaNaMemoria()
+    vaga = janela.contar("k", 100, 100, 1_000)
+    janela.devolver("k", 100, vaga.balde)
+    assert janela.contar("k", 100, 100, 1_001).coube
+
+
+def test_na_memoria_as_chaves_sao_limitadas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limites, "CHAVES_NA_MEMORIA", 3)
+    janela = JanelaNaMemoria()
+    for n in range(10):
+        janela.contar(f"k{n}", 1, 1, 1_000)
+    assert len(janela._baldes) == 3
+
+
+@given(
+    passos=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 50)), max_size=60),
+)
+def test_em_nenhum_minuto_cabe_mais_que_o_limite(passos: list[tuple[int, int]]) -> None:
+    janela, agora, aceitos = JanelaNaMemoria(), 0, []
+    for espera_s, quantos in passos:
+        agora += espera_s
+        vaga = janela.contar("k", quantos, 100, agora)
+        if vaga.coube:
+            aceitos.append((agora, quantos))
+        else:
+            # Retry-After diz a verdade: esperando aquilo (e nada mais acontecendo), cabe.
+            assert 1 <= vaga.espera_s <= JANELA_S
+    for inicio, _ in aceitos:
+        assert sum(n for quando, n in aceitos if inicio <= quando < inicio + JANELA_S) <= 100
+
+
+def test_no_valkey_a_conta_e_atomica_e_vence_sozinha(valkey: redis.Redis) -> None:
+    janela = Janela()
+    assert janela.contar("a", 60, 100).coube
+    assert janela.contar("a", 40, 100).coube
+    recusada = janela.contar("a", 1, 100)
+    assert (recusada.coube, 58 <= recusada.espera_s <= 60) == (False, True)
+    assert 0 < valkey.ttl("lastro:minuto:a") <= 2 * JANELA_S, "nenhuma chave fica presa"
+
+
+def test_no_valkey_a_janela_e_de_todos_os_processos(valkey: redis.Redis) -> None:
+    assert Janela().contar("b", 100, 100).coube
+    assert not Janela().contar("b", 1, 100).coube
+
+
+def test_no_valkey_o_balde_velho_sai_da_conta(valkey: redis.Redis) -> None:
+    segundos, _ = valkey.time()
+    valkey.hset("lastro:minuto:c", mapping={str(segundos - 61): 100, str(segundos - 50): 70})
+    janela = Janela()
+    assert janela.contar("c", 30, 100).coube
+    assert 9 <= janela.contar("c", 1, 100).espera_s <= 10
+    assert str(segundos - 61).encode() not in valkey.hgetall("lastro:minuto:c")
+
+
+def test_no_valkey_devolver_libera() -> None:
+    janela = Janela()
+    vaga = janela.contar("d", 100, 100)
+    janela.devolver("d", 100, vaga)
+    assert janela.contar("d", 100, 100).coube
+
+
+def test_sem_valkey_so_a_primeira_requisicao_paga_a_espera(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    janela = Janela()
+    tentativas = itertools.count()
+    original: Callable[..., Any] = janela._script
+
+    def contado(*args: Any) -> Any:
+        next(tentativas)
+        return original(*args)
+
+    janela._script = contado  # type: ignore[assignment]
+    assert [janela.contar("e", 1, 3).coube for _ in range(5)] == [True, True, True, False, False]
+    assert next(tentativas) == 1
+    agora = limites.time.monotonic()
+    monkeypatch.setattr(limites.time, "monotonic", lambda: agora + limites.DESCANSO_S + 0.1)
+    janela.contar("e", 1, 3)
+    assert next(tentativas) == 3, "depois do descanso volta a tentar"
