@@ -8,6 +8,7 @@
 - `erros.py`      como um erro vira `{"detail", "codigo"}`.
 - `celery.py`     o aplicativo Celery e os relógios (beat).
 - `embutido/`     PostgreSQL e Valkey de verdade, vindos de wheels, para o primeiro uso e os testes.
+- `servicos_locais.py` com que argumentos roda cada serviço do `manage.py local`.
 - `supervisao/`   quem mantém de pé os processos do `manage.py local`.
 """
 

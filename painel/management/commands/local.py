@@ -22,14 +22,14 @@ from config.embutido.pastas import ErroDePasta
 from config.embutido.servidor import ErroDeServidor, ServidorEmbutido
 from config.embutido.trava import DadosEmUso, Trava
 from config.embutido.usuario import ErroDeUsuario
-from config.supervisao.servico import FalhaDePreparo, ParadaPedida
-from config.supervisao.servicos_locais import (
+from config.servicos_locais import (
     descrever_beat,
     descrever_comando,
     descrever_servidor,
     descrever_web,
     descrever_worker,
 )
+from config.supervisao.servico import FalhaDePreparo, ParadaPedida
 from config.supervisao.supervisor import Supervisor, encerrar_restos
 
 RAIZ = Path(__file__).resolve().parents[3]

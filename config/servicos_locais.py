@@ -9,8 +9,7 @@ from pathlib import Path
 
 from config.embutido.servidor import ServidorEmbutido
 from config.embutido.usuario import identificar
-
-from .servico import Servico
+from config.supervisao.servico import Servico
 
 # Parar de fora para dentro: quem cria trabalho, quem recebe e trabalha, e só então de quem eles dependem.
 ETAPA_RELOGIO, ETAPA_TRABALHO, ETAPA_BROKER, ETAPA_BANCO = range(4)
