@@ -116,13 +116,15 @@ SQL_REABRIR_ERROS = """
 """
 
 # Vale o evento mais recente, não o último a chegar; no empate, o maior texto: a ordem não importa.
+# COLLATE "C" desempata como o Python desempata dentro da transação: por ponto de código.
 SQL_SOMAR_SESSOES = """
     UPDATE ingestao_sessao s SET
         quantidade_eventos = s.quantidade_eventos + r.eventos,
         quantidade_erros = s.quantidade_erros + r.erros,
         primeira_atividade_em = least(s.primeira_atividade_em, r.primeira_atividade_em),
         ultima_atividade_em = greatest(s.ultima_atividade_em, r.ultima_atividade_em),
-        usuario_id = CASE WHEN (r.identificado_em, r.usuario_id) > (s.identificado_em, s.usuario_id)
+        usuario_id = CASE
+            WHEN (r.identificado_em, r.usuario_id COLLATE "C") > (s.identificado_em, s.usuario_id)
             OR (r.identificado_em IS NOT NULL AND s.identificado_em IS NULL)
             THEN r.usuario_id ELSE s.usuario_id END,
         identificado_em = greatest(s.identificado_em, r.identificado_em),
