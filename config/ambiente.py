@@ -14,6 +14,7 @@
 | `EMAIL_REMETENTE` | `lastro@localhost` | remetente dos avisos |
 | `LASTRO_LIMITE_POR_MINUTO` | 6000 | eventos por minuto e por chave |
 | `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
+| `LASTRO_TETO_DE_RECEPCOES` | 50000 | o mesmo, para os recibos das transportadoras |
 | `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
 | `LASTRO_THREADS` | 12 | threads do Django em cada processo web |
 """
@@ -36,6 +37,7 @@ URL_FRONTEND: str = env.str("URL_FRONTEND", "")
 EMAIL_REMETENTE: str = env.str("EMAIL_REMETENTE", "lastro@localhost")
 LIMITE_POR_MINUTO: int = env.int("LASTRO_LIMITE_POR_MINUTO", 6_000)  # contrato da ingestão, etapa 4
 TETO_DA_CAIXA: int = env.int("LASTRO_TETO_DA_CAIXA", 20_000)
+TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)
 ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
 THREADS: int = env.int("LASTRO_THREADS", 12)
 

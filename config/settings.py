@@ -24,6 +24,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "ingestao",
+    "dlr",
     "painel",
 ]
 
@@ -92,6 +93,17 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3.0,
         "options": {"expires": 3.0},  # mensagem velha não se acumula atrás de um worker parado
     },
+    "varrer-a-caixa-de-recepcoes": {
+        "task": "dlr.tasks.processar_recepcoes",
+        "schedule": 3.0,
+        "options": {"expires": 3.0},
+    },
+    "cuidar-dos-soltos": {
+        "task": "dlr.tasks.cuidar_dos_soltos",
+        "schedule": 5.0,
+        "options": {"expires": 5.0},
+    },
+    "cobrar-finais": {"task": "dlr.tasks.cobrar_finais", "schedule": 300.0, "options": {"expires": 300.0}},
     "avisar": {"task": "ingestao.tasks.enviar_avisos", "schedule": 60.0, "options": {"expires": 60.0}},
     "expurgar": {"task": "ingestao.tasks.expurgar", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
@@ -100,6 +112,7 @@ CELERY_BEAT_SCHEDULE = {
 
 LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO
 TETO_DA_CAIXA = ambiente.TETO_DA_CAIXA
+TETO_DA_CAIXA_DE_RECEPCOES = ambiente.TETO_DA_CAIXA_DE_RECEPCOES
 URL_FRONTEND = ambiente.URL_FRONTEND
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024  # cada rota tem o seu teto, sempre menor que este
 
@@ -175,12 +188,19 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"linha": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "filters": {
+        # Um 503 nosso já disse o que houve no registro próprio; repeti-lo a cada sondagem só enche o disco.
+        "sem_503": {
+            "()": "django.utils.log.CallbackFilter",
+            "callback": lambda registro: getattr(registro, "status_code", None) != 503,
+        }
+    },
     "handlers": {"saida": {"class": "logging.StreamHandler", "formatter": "linha"}},
     "root": {"handlers": ["saida"], "level": "WARNING"},
     "loggers": {
         "lastro": {"level": "INFO"},
         # Um 4xx de remetente não é notícia: ele já está contado, com motivo, no uso.
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "ERROR", "filters": ["sem_503"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }
@@ -190,6 +210,9 @@ UNFOLD = {
     "SITE_HEADER": "Lastro",
     "SITE_SUBHEADER": "nenhum ACK sem lastro",
     "SITE_SYMBOL": "anchor",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("painel/icone.svg")}
+    ],
     "SITE_URL": None,  # a raiz do site é o próprio painel
     "SHOW_HISTORY": True,
     "STYLES": [lambda request: static("painel/painel.css")],

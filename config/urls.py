@@ -10,6 +10,7 @@ from painel import saude
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
     path("", include("ingestao.urls")),
+    path("", include("dlr.urls")),
     path("admin/", admin.site.urls),
     path("saude", saude.saude),
     path("prontidao", saude.prontidao),

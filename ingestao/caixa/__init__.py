@@ -12,7 +12,7 @@ a linha sumiu, ou nada aconteceu e a linha está lá. A mensagem do Celery é s�
 
 from ingestao.caixa.despertador import Despertador
 from ingestao.caixa.fila import Balanco, Caixa
-from ingestao.caixa.medida import MedidaDaCaixa, PortaFechada
+from ingestao.caixa.medida import MedidaDaCaixa, PortaFechada, TetoDaPorta
 from ingestao.caixa.modelo import ItemDaCaixa
 
-__all__ = ["Balanco", "Caixa", "Despertador", "ItemDaCaixa", "MedidaDaCaixa", "PortaFechada"]
+__all__ = ["Balanco", "Caixa", "Despertador", "ItemDaCaixa", "MedidaDaCaixa", "PortaFechada", "TetoDaPorta"]

@@ -13,11 +13,13 @@ from ingestao.caixa.fila import Caixa
 VALIDADE_S = 0.5  # a porta mede no máximo duas vezes por segundo e por processo
 ESPERA_DE_PORTA_FECHADA_S = 5
 
-# O LIMIT limita o custo: acima do teto não importa por quanto. Índice: <tabela>_pendente.
+# O LIMIT limita o custo: acima do teto não importa por quanto. A idade é a de quem espera por um worker:
+# o item em recuo espera pela própria hora, e não diz que o servidor está atrasado. Índice: <tabela>_pendente.
 SQL_MEDIR = """
     SELECT
         (SELECT count(*) FROM (SELECT 1 FROM {tabela} WHERE estacionado_em IS NULL LIMIT %(limite)s) AS p),
-        (SELECT recebido_em FROM {tabela} WHERE estacionado_em IS NULL ORDER BY id LIMIT 1)
+        (SELECT recebido_em FROM {tabela} WHERE estacionado_em IS NULL
+            AND (disponivel_em IS NULL OR disponivel_em <= now()) ORDER BY id LIMIT 1)
 """
 
 

@@ -46,6 +46,7 @@ class Sessao(models.Model):
         ]
         indexes = [
             models.Index(fields=["ultima_atividade_em", "id"], name="sessao_por_atividade"),
+            models.Index(fields=["aplicativo", "ultima_atividade_em", "id"], name="sessao_do_aplicativo"),
             models.Index(
                 fields=["aplicativo", "usuario_id"],
                 name="sessao_por_usuario",

@@ -23,6 +23,7 @@ FRANQUIA = 1_500  # de um dos sites: passa dela no meio da rodada e começa a re
 LIMITE_POR_MINUTO = "10000000"  # a janela tem testes próprios; aqui ela só esconderia as falhas
 PASSO_DO_PROGRESSO_S = 5.0
 PRAZO_DOS_CLIENTES_S = 60
+FALHA_DEMORADA_S = 5.0  # só a que derruba e levanta tudo passa disto
 # Reinício com recuo (até 10 s), varredura do beat (3 s) e, se um worker morreu com a mensagem, mais uma.
 PRAZO_PARA_ESVAZIAR_S = 60
 
@@ -155,7 +156,10 @@ def _seguir_roteiro(
             time.sleep(min(0.2, max(0.0, fim_s - agora_s)))
         if marcada:
             servidor.anotar_processos()
+            antes_s = time.monotonic()
             feito = falhas[marcada.nome](servidor, Random(marcada.semente))
+            if (levou_s := time.monotonic() - antes_s) > FALHA_DEMORADA_S:
+                comeco += levou_s  # senão as atrasadas viriam todas juntas
             rodada.falhas[marcada.nome] += 1
             dizer(f"  {marcada.em_s:6.1f} s  {marcada.nome}: {feito}")
 

@@ -90,8 +90,9 @@ def matar_valkey(servidor: ServidorLocal, sorteio: Random) -> str:
 
 def matar_e_apagar_valkey(servidor: ServidorLocal, sorteio: Random) -> str:
     """O Valkey e os arquivos dele: volta vazio. O supervisor fica congelado enquanto se apaga."""
+    valkey = servidor.processo("valkey")  # antes de congelar: com o supervisor parado ele não voltaria
     with servidor.congelado("supervisor"):
-        feito = _matar(servidor.processo("valkey"))
+        feito = _matar(valkey)
         shutil.rmtree(servidor.dados / "valkey" / "appendonlydir", ignore_errors=True)
         time.sleep(sorteio.uniform(0, 1.5))
     return f"{feito} e AOF apagado"

@@ -59,7 +59,7 @@ class ServidorLocal:
 
     def __exit__(self, *_: object) -> None:
         try:
-            self.parar()
+            self.parar(com_pressa=True)
         finally:
             shutil.rmtree(self.pasta, ignore_errors=True)
 
@@ -96,8 +96,12 @@ class ServidorLocal:
         except SemResposta:
             return False
 
-    def parar(self) -> None:
-        """SIGTERM no supervisor, e SIGKILL no que restar de tudo o que ele iniciou."""
+    def parar(self, *, com_pressa: bool = False) -> None:
+        """SIGTERM no supervisor, e SIGKILL no que restar de tudo o que ele iniciou.
+
+        Com pressa, web, worker e beat levam SIGKILL logo; o PostgreSQL fecha direito, para não deixar
+        memória compartilhada para trás.
+        """
         if self._supervisor is None:
             return
         self.anotar_processos()
@@ -105,6 +109,10 @@ class ServidorLocal:
         with contextlib.suppress(ProcessLookupError):
             self._supervisor.send_signal(signal.SIGCONT)
             self._supervisor.terminate()
+        if com_pressa:
+            servidores = {self.pid_de("postgres"), self.pid_de("valkey")}
+            dispensaveis = [p for p in self._vivos() if not self._descende(p, servidores)]
+            self.sinalizar(dispensaveis, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._supervisor.wait(PRAZO_PARADA_S)
         self._matar_o_que_resta()
@@ -113,6 +121,14 @@ class ServidorLocal:
         """SIGKILL em tudo de uma vez, o supervisor primeiro: a queda da máquina, vista daqui."""
         self.anotar_processos()
         self._matar_o_que_resta()
+
+    def _descende(self, processo: psutil.Process, pids: set[int | None]) -> bool:
+        """O processo é o supervisor, um dos pids ou filho de um deles."""
+        assert self._supervisor is not None
+        try:
+            return bool({processo.pid, processo.ppid()} & pids) or processo.pid == self._supervisor.pid
+        except psutil.NoSuchProcess:
+            return True
 
     def _matar_o_que_resta(self) -> None:
         assert self._supervisor is not None
@@ -195,13 +211,15 @@ class ServidorLocal:
     def sem_postgres(self) -> Iterator[None]:
         """O PostgreSQL morto (SIGKILL) e sem conseguir voltar até o fim do bloco.
 
+        Os filhos morrem junto: órfãos, ainda confirmariam, com toda a razão, mais um COMMIT ou outro.
         O arquivo de configuração sai do lugar. Congelar o supervisor não serviria: sem ninguém a ler a saída
         da web, ela encheria o pipe com os avisos de banco fora do ar e pararia.
         """
         conf = self.dados / "postgres.conf"
         escondido = conf.with_suffix(".escondido")
+        vivos = self.grupo("postgres")  # antes de congelar: com o supervisor parado ele não voltaria
         with self.congelado("supervisor"):
-            self.processo("postgres").kill()
+            self.sinalizar(vivos, signal.SIGKILL)
             conf.rename(escondido)
         try:
             yield

@@ -198,6 +198,15 @@ def test_idade_e_a_do_item_mais_antigo(diario: Diario) -> None:
     assert 89 < idade_s(caixa(diario)) < 95
 
 
+def test_item_em_recuo_nao_faz_o_servidor_parecer_atrasado(diario: Diario) -> None:
+    por("falhou")
+    Lote.objects.update(
+        recebido_em=timezone.now() - timedelta(hours=1), disponivel_em=timezone.now() + timedelta(minutes=5)
+    )
+    assert idade_s(caixa(diario)) == 0
+    assert medir(caixa(diario), limite=10).profundidade == 1
+
+
 @pytest.mark.django_db(transaction=True)
 def test_dois_trabalhadores_ao_mesmo_tempo_nunca_pegam_o_mesmo_item() -> None:
     quantos = ITENS_NO_COMECO * 4

@@ -1,0 +1,15 @@
+"""Recibos de entrega (DLR) que as transportadoras de SMS mandam.
+
+O caminho de um recibo, arquivo por arquivo:
+
+1. `views.py`          o callback: autentica, grava a chamada crua, acorda, responde o que a transportadora espera.
+2. `autenticacao.py`   token, Basic, assinatura do fornecedor, lista de IP.
+3. `gravacao.py`       a recepção (que não muda nunca) e o pendente, num COMMIT só; e o SQL do worker.
+4. `processamento.py`  lê com o formato, deduplica, correlaciona, projeta, abre e fecha exceções: uma transação.
+5. `formatos/`         como cada transportadora escreve; puro.
+6. `dominio/`          as regras: chave, correlação, projeção; puro.
+7. `excecoes.py`       o que uma pessoa pode fazer com o que não se decidiu sozinho.
+8. `registro.py`       o caminho das mensagens: quem envia conta o que enviou, e o id externo que ganhou.
+9. `consultas.py`      a mensagem explicada, o relatório.
+10. `reprojecao.py`    recalcular tudo com o leitor e as regras de hoje, com prévia.
+"""

@@ -1,0 +1,247 @@
+"""Atar eventos lógicos às mensagens de que falam: ao chegarem, quando a mensagem aparece, e por prazo.
+
+Quem registra a mensagem e quem recebe o recibo podem fazê-lo no mesmo instante, sem um ver o outro. Por
+isso os dois conferem de novo depois do próprio COMMIT: o que comitou por último vê o outro. A varredura
+cobre uma queda entre o COMMIT e a conferência.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from dlr.dominio.correlacao import Candidata, Correlacao, OpcoesDeId, Resultado, correlacionar, formas
+from dlr.gravacao import SQL_ATAR_EVENTOS, SQL_BUSCAR_POR_FORMA, SQL_BUSCAR_POR_VALOR, executar
+from dlr.integracoes import Elenco
+from dlr.materializacao import materializar
+from dlr.models import EventoLogico, IdentificadorExterno, TipoDeExcecao
+from dlr.models.evento import ESPERANDO
+from dlr.pendencias import abrir, alvo_do_evento, fechar, pendencia
+
+EVENTOS_POR_VEZ = 1_000
+SOLTOS = (ESPERANDO, Resultado.NENHUMA.value)  # os ambíguos esperam uma pessoa
+
+
+class EventoSolto(NamedTuple):
+    """Um evento lógico ainda sem mensagem."""
+
+    id: int
+    integracao_id: int
+    id_externo: str | None
+
+
+def atar(eventos: Sequence[EventoSolto], elenco: Elenco, agora: datetime) -> list[int]:
+    """Correlaciona e ata os eventos, na transação aberta; devolve as mensagens que ganharam algum.
+
+    Os ambíguos viram exceção; os que não acharam nada ficam como estão.
+    """
+    candidatas = _buscar_candidatas(eventos, elenco)
+    por_atar: list[dict[str, Any]] = []
+    por_abrir: list[dict[str, Any]] = []
+    for evento in eventos:
+        achadas = candidatas[evento.integracao_id, evento.id_externo]
+        correlacao = _decidir(evento, achadas, elenco.opcoes(evento.integracao_id))
+        if correlacao.resultado == Resultado.UNICA:
+            parte = next((p for m, _, p in achadas if m == correlacao.mensagem and p is not None), None)
+            por_atar.append(_linha(evento, correlacao, parte))
+        elif correlacao.resultado == Resultado.VARIAS:
+            por_atar.append(_linha(evento, correlacao, None))
+            por_abrir.append(_pendencia_ambigua(evento, correlacao, agora))
+    atados = executar(SQL_ATAR_EVENTOS, por_atar)
+    abrir(por_abrir)
+    fechar(
+        [(TipoDeExcecao.SEM_CORRELACAO, alvo_do_evento(id_)) for (id_,) in atados],
+        agora,
+        "a mensagem apareceu e o recibo foi atado a ela",
+    )
+    return sorted({linha["mensagem_id"] for linha in por_atar if linha["mensagem_id"] is not None})
+
+
+def atar_soltos(agora: datetime, *, ids: Collection[int] | None = None) -> int:
+    """Confere de novo os eventos soltos (ou só os `ids`), em transações curtas; devolve quantas mensagens mudaram.
+
+    Repetível e concorrente: quem já foi atado por outro é pulado.
+    """
+    mudaram, ultimo = 0, 0
+    while True:
+        with transaction.atomic():
+            soltos = EventoLogico.objects.filter(mensagem__isnull=True, correlacao__in=SOLTOS, pk__gt=ultimo)
+            if ids is not None:
+                soltos = soltos.filter(pk__in=ids)
+            linhas = [
+                EventoSolto(*linha)
+                for linha in soltos.select_for_update(skip_locked=True, no_key=True)
+                .order_by("pk")
+                .values_list("pk", "integracao_id", "id_externo")[:EVENTOS_POR_VEZ]
+            ]
+            if not linhas:
+                return mudaram
+            mensagens = atar(linhas, Elenco(linha.integracao_id for linha in linhas), agora)
+            mudaram += len(materializar(mensagens, agora))
+            ultimo = linhas[-1].id
+
+
+def atar_pelo_id(pares: Collection[tuple[int, str]], agora: datetime) -> int:
+    """Ata os eventos soltos que falam destes ids externos (integração, id), de qualquer forma parecida."""
+    ids = _soltos_que_falam_de(pares)
+    return atar_soltos(agora, ids=ids) if ids else 0
+
+
+def atar_os_que_ja_podem(agora: datetime) -> int:
+    """A varredura: eventos soltos cuja mensagem já está registrada (índice: identificador_por_valor)."""
+    ids = EventoLogico.objects.filter(
+        Exists(
+            IdentificadorExterno.objects.filter(
+                integracao=OuterRef("integracao"), valor=OuterRef("id_externo")
+            )
+        ),
+        mensagem__isnull=True,
+        correlacao__in=SOLTOS,
+    ).values_list("pk", flat=True)[:EVENTOS_POR_VEZ]
+    return atar_soltos(agora, ids=list(ids))
+
+
+def envelhecer(agora: datetime) -> int:
+    """Os que esperaram além da janela viram `sem_correlacao`, com as dicas; devolve quantos.
+
+    Antes, uma última conferência: a varredura só procura o id idêntico, e aqui valem as formas autorizadas.
+    """
+    vencendo = EventoLogico.objects.filter(correlacao=ESPERANDO, esperar_ate__lt=agora).order_by("pk")
+    atar_soltos(agora, ids=list(vencendo.values_list("pk", flat=True)[:EVENTOS_POR_VEZ]))
+    with transaction.atomic():
+        vencidos = [
+            EventoSolto(*linha)
+            for linha in EventoLogico.objects.filter(correlacao=ESPERANDO, esperar_ate__lt=agora)
+            .select_for_update(skip_locked=True, no_key=True)
+            .order_by("pk")
+            .values_list("pk", "integracao_id", "id_externo")[:EVENTOS_POR_VEZ]
+        ]
+        elenco = Elenco(evento.integracao_id for evento in vencidos)
+        candidatas = _buscar_por_forma(vencidos)
+        EventoLogico.objects.filter(pk__in=[evento.id for evento in vencidos]).update(
+            correlacao=Resultado.NENHUMA.value
+        )
+        abrir(
+            pendencia(
+                TipoDeExcecao.SEM_CORRELACAO,
+                alvo_do_evento(evento.id),
+                evento.integracao_id,
+                agora,
+                evento_id=evento.id,
+                detalhe=f"nenhuma mensagem com o id externo {evento.id_externo}",
+                dicas=_dicas(
+                    _decidir(
+                        evento,
+                        candidatas[evento.integracao_id, evento.id_externo],
+                        elenco.opcoes(evento.integracao_id),
+                    )
+                ),
+            )
+            for evento in vencidos
+        )
+    return len(vencidos)
+
+
+Achadas = dict[tuple[int, str | None], list[tuple[int, str, int | None]]]
+
+
+def _buscar_candidatas(eventos: Sequence[EventoSolto], elenco: Elenco) -> Achadas:
+    """As mensagens com o id idêntico e, onde a integração iguala formas, também as parecidas."""
+    achadas: Achadas = defaultdict(list)
+    for integracao_id, mensagem_id, valor, parte in executar(
+        SQL_BUSCAR_POR_VALOR,
+        _unicos([{"integracao_id": e.integracao_id, "id_externo": e.id_externo} for e in eventos]),
+    ):
+        achadas[integracao_id, valor].append((mensagem_id, valor, parte))
+    tolerantes = [
+        evento
+        for evento in eventos
+        if elenco.opcoes(evento.integracao_id) != OpcoesDeId()
+        and not achadas[evento.integracao_id, evento.id_externo]
+    ]
+    for chave, parecidas in _buscar_por_forma(tolerantes).items():
+        achadas[chave].extend(parecidas)
+    return achadas
+
+
+def _buscar_por_forma(eventos: Sequence[EventoSolto]) -> Achadas:
+    achadas: Achadas = defaultdict(list)
+    linhas = _unicos(
+        [
+            {
+                "integracao_id": e.integracao_id,
+                "id_externo": e.id_externo,
+                "formas": sorted(formas(e.id_externo or "")),
+            }
+            for e in eventos
+        ]
+    )
+    for id_externo, integracao_id, mensagem_id, valor, parte in executar(SQL_BUSCAR_POR_FORMA, linhas):
+        achadas[integracao_id, id_externo].append((mensagem_id, valor, parte))
+    return achadas
+
+
+def _unicos(linhas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({(linha["integracao_id"], linha["id_externo"]): linha for linha in linhas}.values())
+
+
+def _soltos_que_falam_de(pares: Collection[tuple[int, str]]) -> list[int]:
+    """Os eventos soltos com o id idêntico (índice: evento_logico_esperando) ou de integração tolerante."""
+    ids: list[int] = []
+    por_integracao: dict[int, set[str]] = defaultdict(set)
+    for integracao_id, valor in pares:
+        por_integracao[integracao_id].add(valor)
+    elenco = Elenco(por_integracao)
+    for integracao_id, valores in por_integracao.items():
+        soltos = EventoLogico.objects.filter(
+            mensagem__isnull=True, integracao_id=integracao_id, correlacao__in=SOLTOS
+        )
+        if elenco.opcoes(integracao_id) == OpcoesDeId():
+            soltos = soltos.filter(id_externo__in=valores)
+            ids += soltos.values_list("pk", flat=True)
+            continue
+        procuradas = frozenset[str]().union(*(formas(valor) for valor in valores))
+        ids += [
+            pk
+            for pk, id_externo in soltos.values_list("pk", "id_externo").iterator()
+            if formas(id_externo or "") & procuradas
+        ]
+    return ids
+
+
+def _decidir(
+    evento: EventoSolto, achadas: list[tuple[int, str, int | None]], opcoes: OpcoesDeId
+) -> Correlacao:
+    candidatas = [Candidata(mensagem=mensagem, id_externo=valor) for mensagem, valor, _ in achadas]
+    return correlacionar(evento.id_externo, candidatas, opcoes)
+
+
+def _linha(evento: EventoSolto, correlacao: Correlacao, parte: int | None) -> dict[str, Any]:
+    return {
+        "id": evento.id,
+        "mensagem_id": correlacao.mensagem,
+        "parte": parte,
+        "correlacao": correlacao.resultado.value,
+    }
+
+
+def _pendencia_ambigua(evento: EventoSolto, correlacao: Correlacao, agora: datetime) -> dict[str, Any]:
+    return pendencia(
+        TipoDeExcecao.CORRELACAO_AMBIGUA,
+        alvo_do_evento(evento.id),
+        evento.integracao_id,
+        agora,
+        evento_id=evento.id,
+        detalhe=f"o id externo {evento.id_externo} é de mais de uma mensagem",
+        dicas=[{"mensagem": mensagem} for mensagem in correlacao.candidatas],
+    )
+
+
+def _dicas(correlacao: Correlacao) -> list[dict[str, Any]]:
+    return [
+        {"mensagem": dica.mensagem, "id_externo": dica.id_externo, "diferencas": list(dica.diferencas)}
+        for dica in correlacao.dicas
+    ]

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class DlrConfig(AppConfig):
+    name = "dlr"
+    verbose_name = "Recibos (DLR)"

@@ -1,0 +1,227 @@
+"""O SQL dos recibos. Cada função é uma ida ao banco, dentro da transação de quem chama.
+
+Ordem das travas no worker, sempre com as chaves ordenadas: eventos lógicos, ocorrências, mensagens,
+projeções, exceções. Quem já travou mensagens não volta a esperar por eventos.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+import orjson
+import psycopg
+from django.db import connection
+
+# Uma ida e um COMMIT: a evidência e a promessa de aplicá-la nascem juntas.
+SQL_GRAVAR_RECEPCAO = """
+    WITH recepcao AS (
+        INSERT INTO dlr_recepcao (integracao_id, recebida_em, metodo, url, consulta, cabecalhos, corpo)
+        VALUES (%(integracao_id)s, %(recebida_em)s, %(metodo)s, %(url)s, %(consulta)s, %(cabecalhos)s, %(corpo)s)
+        RETURNING id, recebida_em
+    )
+    INSERT INTO dlr_recepcaopendente (recepcao_id, recebido_em, peso)
+    SELECT id, recebida_em, %(peso)s FROM recepcao
+    RETURNING recepcao_id
+"""
+
+SQL_CONTAR_RECUSA = """
+    INSERT INTO dlr_recusadecallback AS r (integracao_id, dia, motivo, quantidade)
+    VALUES (%(integracao_id)s, %(dia)s, %(motivo)s, 1)
+    ON CONFLICT (integracao_id, dia, motivo) DO UPDATE SET quantidade = r.quantidade + 1
+"""
+
+SQL_LER_RECEPCOES = """
+    SELECT id, integracao_id, recebida_em, metodo, url, consulta, cabecalhos, corpo
+    FROM dlr_recepcao WHERE id = ANY(%(ids)s) ORDER BY id
+"""
+
+_COLUNAS_DO_EVENTO = {
+    "integracao_id": "bigint",
+    "chave": "text",
+    "conteudo": "text",
+    "componentes": "jsonb",
+    "versao_da_chave": "smallint",
+    "recepcao_id": "bigint",
+    "indice": "integer",
+    "recebido_em": "timestamptz",
+    "id_externo": "text",
+    "estado_bruto": "text",
+    "estado": "text",
+    "final": "boolean",
+    "codigo_erro": "text",
+    "origem": "text",
+    "destino": "text",
+    "parte": "smallint",
+    "apresentada_bruto": "text",
+    "apresentada_em": "timestamptz",
+    "concluida_bruto": "text",
+    "concluida_em": "timestamptz",
+    "notas": "jsonb",
+    "extras": "jsonb",
+    "correlacao": "text",
+    "esperar_ate": "timestamptz",
+    "versao_do_leitor": "smallint",
+    "versao_das_regras": "integer",
+}
+_COLUNAS = ", ".join(_COLUNAS_DO_EVENTO)
+_TIPOS = ", ".join(f"{coluna} {tipo}" for coluna, tipo in _COLUNAS_DO_EVENTO.items())
+
+SQL_GRAVAR_EVENTOS = f"""
+    INSERT INTO dlr_eventologico ({_COLUNAS})
+    SELECT {_COLUNAS} FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS})
+    ORDER BY integracao_id, chave COLLATE "C"
+    ON CONFLICT (integracao_id, chave) DO NOTHING
+    RETURNING id
+"""
+
+# Depois do INSERT, noutra consulta: em READ COMMITTED ela vê também o que outro worker acabou de gravar.
+SQL_BUSCAR_EVENTOS = """
+    SELECT e.id, e.integracao_id, e.chave, e.conteudo
+    FROM dlr_eventologico e
+    JOIN json_to_recordset(%(linhas)s::json) AS r(integracao_id bigint, chave text)
+        ON e.integracao_id = r.integracao_id AND e.chave = r.chave
+"""
+
+SQL_GRAVAR_OCORRENCIAS = """
+    WITH nova AS (
+        INSERT INTO dlr_ocorrencia (recepcao_id, indice, evento_id, repeticao, versao_do_leitor, ilegivel)
+        SELECT recepcao_id, indice, evento_id, repeticao, versao_do_leitor, ilegivel
+        FROM json_to_recordset(%(linhas)s::json) AS r(
+            recepcao_id bigint, indice integer, evento_id bigint, repeticao boolean,
+            versao_do_leitor smallint, ilegivel text
+        )
+        ORDER BY recepcao_id, indice
+        ON CONFLICT (recepcao_id, indice) DO NOTHING
+        RETURNING evento_id
+    ), soma AS (
+        SELECT evento_id, count(*) AS quantas FROM nova WHERE evento_id IS NOT NULL GROUP BY evento_id
+    ), alvo AS (
+        SELECT e.id FROM dlr_eventologico e JOIN soma ON soma.evento_id = e.id ORDER BY e.id FOR NO KEY UPDATE OF e
+    )
+    UPDATE dlr_eventologico e SET qtd_recepcoes = e.qtd_recepcoes + soma.quantas
+    FROM soma, alvo WHERE e.id = soma.evento_id AND e.id = alvo.id
+"""
+
+# Índice: identificador_por_valor. O id idêntico, que é quase sempre o caso.
+SQL_BUSCAR_POR_VALOR = """
+    SELECT i.integracao_id, i.mensagem_id, i.valor, i.parte
+    FROM dlr_identificadorexterno i
+    JOIN json_to_recordset(%(linhas)s::json) AS r(integracao_id bigint, id_externo text)
+        ON i.integracao_id = r.integracao_id AND i.valor = r.id_externo
+"""
+
+# Índice: identificador_por_forma. Só para quem não achou o idêntico, ou cuja integração iguala formas.
+SQL_BUSCAR_POR_FORMA = """
+    SELECT r.id_externo, i.integracao_id, i.mensagem_id, i.valor, i.parte
+    FROM json_to_recordset(%(linhas)s::json) AS r(integracao_id bigint, id_externo text, formas jsonb)
+    CROSS JOIN LATERAL (
+        SELECT i.integracao_id, i.mensagem_id, i.valor, i.parte FROM dlr_identificadorexterno i
+        WHERE i.integracao_id = r.integracao_id
+            AND i.formas && ARRAY(SELECT jsonb_array_elements_text(r.formas))
+        LIMIT 20
+    ) i
+"""
+
+SQL_ATAR_EVENTOS = """
+    UPDATE dlr_eventologico e SET mensagem_id = r.mensagem_id, parte = coalesce(e.parte, r.parte),
+        correlacao = r.correlacao, esperar_ate = NULL
+    FROM json_to_recordset(%(linhas)s::json) AS r(id bigint, mensagem_id bigint, parte smallint, correlacao text)
+    WHERE e.id = r.id AND e.mensagem_id IS NULL
+    RETURNING e.id
+"""
+
+SQL_TRAVAR_MENSAGENS = """
+    SELECT id, integracao_id, aceita FROM dlr_mensagem WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE
+"""
+
+SQL_EVENTOS_DAS_MENSAGENS = """
+    SELECT mensagem_id, id, estado, final, parte, papel FROM dlr_eventologico
+    WHERE mensagem_id = ANY(%(ids)s) ORDER BY mensagem_id, recepcao_id, indice
+"""
+
+SQL_GRAVAR_PROJECOES = """
+    INSERT INTO dlr_projecao AS p (
+        mensagem_id, estado, final, motivo, sustentam, conflito, divergente, versao_das_regras, atualizada_em
+    )
+    SELECT mensagem_id, estado, final, motivo, ARRAY(SELECT jsonb_array_elements_text(sustentam)::bigint),
+        conflito, divergente, versao_das_regras, atualizada_em
+    FROM json_to_recordset(%(linhas)s::json) AS r(
+        mensagem_id bigint, estado text, final boolean, motivo text, sustentam jsonb, conflito boolean,
+        divergente boolean, versao_das_regras integer, atualizada_em timestamptz
+    )
+    ORDER BY mensagem_id
+    ON CONFLICT (mensagem_id) DO UPDATE SET
+        estado = excluded.estado, final = excluded.final, motivo = excluded.motivo,
+        sustentam = excluded.sustentam, conflito = excluded.conflito, divergente = excluded.divergente,
+        versao_das_regras = excluded.versao_das_regras, atualizada_em = excluded.atualizada_em
+    WHERE (p.estado, p.final, p.motivo, p.sustentam, p.conflito, p.divergente, p.versao_das_regras)
+        IS DISTINCT FROM (excluded.estado, excluded.final, excluded.motivo, excluded.sustentam,
+            excluded.conflito, excluded.divergente, excluded.versao_das_regras)
+    RETURNING mensagem_id
+"""
+
+SQL_GRAVAR_PAPEIS = """
+    UPDATE dlr_eventologico e SET papel = r.papel
+    FROM json_to_recordset(%(linhas)s::json) AS r(id bigint, papel text) WHERE e.id = r.id
+"""
+
+
+def gravar_recepcao(
+    *,
+    integracao_id: int,
+    recebida_em: datetime,
+    metodo: str,
+    url: str,
+    consulta: bytes,
+    cabecalhos: dict[str, str],
+    corpo: bytes,
+    peso: int,
+) -> int:
+    """Grava e confirma a recepção e o pendente dela; devolve o id. Voltou: está no disco.
+
+    Levanta `OperationalError`/`InterfaceError` quando não foi possível gravar.
+    """
+    connection.ensure_connection()
+    parametros = {
+        "integracao_id": integracao_id,
+        "recebida_em": recebida_em,
+        "metodo": metodo,
+        "url": url,
+        "consulta": consulta,
+        "cabecalhos": orjson.dumps(cabecalhos).decode(),
+        "corpo": corpo,
+        "peso": peso,
+    }
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        linha = cursor.execute(SQL_GRAVAR_RECEPCAO, parametros, prepare=True).fetchone()
+    assert linha is not None
+    return int(linha[0])
+
+
+def contar_recusa(integracao_id: int | None, dia: date, motivo: str) -> None:
+    """Conta um callback recusado. Não é evidência: nada do conteúdo fica."""
+    with connection.cursor() as cursor:
+        cursor.execute(SQL_CONTAR_RECUSA, {"integracao_id": integracao_id, "dia": dia, "motivo": motivo})
+
+
+def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    """As recepções, em ordem de chegada, com os bytes como vieram."""
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(SQL_LER_RECEPCOES, {"ids": list(ids)}, binary=True).fetchall()
+
+
+def executar(sql: str, linhas: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Uma ida ao banco com as linhas num vetor JSON; sem linhas, nenhuma ida."""
+    if not linhas:
+        return []
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.execute(sql, {"linhas": orjson.dumps(linhas, default=str).decode()}, prepare=True)
+        return cursor.fetchall() if cursor.description else []
+
+
+def consultar_por_ids(sql: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Uma ida ao banco por uma lista de ids; lista vazia, nenhuma ida."""
+    if not ids:
+        return []
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(sql, {"ids": sorted(ids)}, prepare=True).fetchall()

@@ -1,0 +1,119 @@
+"""O callback, até o COMMIT: quem é, o que se guarda, o que se responde."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+
+from dlr import gravacao
+from dlr.autenticacao import NaoAutentico, buscar_integracao, conferir_callback
+from dlr.dominio.recibo import Chamada, Resposta
+from dlr.processamento import CAIXA_DE_RECEPCOES
+from ingestao.caixa import TetoDaPorta
+
+CORPO_MAXIMO_BYTES = 4 * 1024 * 1024  # cem recibos com folga de duas ordens
+PESO_POR_BYTES = 300  # um recibo ocupa cerca disto; o peso só limita a transação do worker
+# Os que ajudam a ler ou a entender um recibo; nunca os que carregam segredo.
+CABECALHOS_GUARDADOS = frozenset(
+    "content-type content-encoding user-agent date x-request-id i-twilio-idempotency-token telnyx-timestamp "
+    "x-bulksms-event x-bulksms-delivery x-bulksms-delivery-attempt".split()
+)
+_TOKEN_NA_CONSULTA = re.compile(r"(?i)(^|[?&])((?:token|senha|password|key|secret)=)[^&]*")
+MASCARA = "***"
+
+teto = TetoDaPorta(CAIXA_DE_RECEPCOES)
+
+
+class CallbackRecusado(Exception):
+    """A chamada não entra; `status` HTTP, `codigo` estável e a frase. Já foi contada."""
+
+    def __init__(self, status: int, codigo: str, detalhe: str) -> None:
+        super().__init__(detalhe)
+        self.status = status
+        self.codigo = codigo
+        self.detalhe = detalhe
+
+
+def receber(request: HttpRequest, slug: str, token: str | None) -> Resposta:
+    """Autentica, grava a recepção e devolve o que a transportadora espera ouvir.
+
+    Levanta `CallbackRecusado` (contado), `PortaFechada` (503) ou o erro do banco. Uma chamada autêntica que
+    não se sabe ler é gravada do mesmo jeito: a exceção nasce depois, no worker.
+    """
+    agora = timezone.now()
+    teto.conferir(settings.TETO_DA_CAIXA_DE_RECEPCOES)
+    integracao = buscar_integracao(slug)
+    if integracao is None:
+        raise _recusar(None, agora, 404, "integracao_inexistente", "Não há integração com este endereço.")
+    formato = integracao.vista.formato
+    if request.method not in formato.metodos:
+        raise _recusar(
+            integracao.vista.id,
+            agora,
+            405,
+            "metodo_nao_permitido",
+            f"Este formato usa {' ou '.join(formato.metodos)}.",
+        )
+    corpo = request.body
+    if len(corpo) > CORPO_MAXIMO_BYTES:
+        raise _recusar(integracao.vista.id, agora, 413, "corpo_grande", "O corpo passa de 4 MiB.")
+    chamada = montar_chamada(request, corpo)
+    try:
+        conferir_callback(
+            chamada, integracao, token_do_caminho=token, ip=request.META.get("REMOTE_ADDR", ""), agora=agora
+        )
+    except NaoAutentico as erro:
+        raise _recusar(integracao.vista.id, agora, erro.status, erro.codigo, erro.detalhe) from erro
+    gravacao.gravar_recepcao(
+        integracao_id=integracao.vista.id,
+        recebida_em=agora,
+        metodo=chamada.metodo,
+        url=mascarar(chamada.url, token)[:4000],
+        consulta=chamada.consulta,
+        cabecalhos=_guardaveis(chamada.cabecalhos),
+        corpo=corpo,
+        peso=1 + len(corpo) // PESO_POR_BYTES,
+    )
+    return formato.resposta
+
+
+def montar_chamada(request: HttpRequest, corpo: bytes) -> Chamada:
+    """A chamada como chegou. A URL é a pública: `X-Forwarded-Proto` só conta atrás de um proxy declarado."""
+    cabecalhos = {nome.lower(): valor for nome, valor in request.headers.items()}
+    consulta = request.META.get("QUERY_STRING", "")
+    url = f"{request.scheme}://{request.get_host()}{quote(request.path)}" + (
+        f"?{consulta}" if consulta else ""
+    )
+    return Chamada(
+        metodo=request.method or "",
+        url=url,
+        consulta=consulta.encode("latin-1"),
+        cabecalhos=cabecalhos,
+        corpo=corpo,
+    )
+
+
+def mascarar(url: str, token: str | None) -> str:
+    """A URL sem o segredo, para ser guardada e mostrada."""
+    limpa = url.replace(quote(token), MASCARA) if token else url
+    return _TOKEN_NA_CONSULTA.sub(rf"\1\2{MASCARA}", limpa)
+
+
+def _guardaveis(cabecalhos: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        nome: valor.replace("\x00", "\ufffd")[:1000]
+        for nome, valor in cabecalhos.items()
+        if nome in CABECALHOS_GUARDADOS
+    }
+
+
+def _recusar(
+    integracao_id: int | None, agora: datetime, status: int, codigo: str, detalhe: str
+) -> CallbackRecusado:
+    gravacao.contar_recusa(integracao_id, timezone.localtime(agora).date(), codigo)
+    return CallbackRecusado(status, codigo, detalhe)

@@ -1,0 +1,12 @@
+"""As telas da ingestão, um arquivo por tabela.
+
+- `aplicativo.py`  a lista e o formulário; trocar a chave, excluir, restaurar.
+- `uso.py`         uso, recusas e avisos; o uso do mês e dos doze meses de um aplicativo.
+- `sessao.py` `evento.py` `erro.py`  o que os sites mandaram.
+- `triagem.py`     resolver, ignorar e reabrir erros.
+- `lote.py`        a caixa de entrada e o reexecutar.
+"""
+
+from painel.admin.ingestao import aplicativo, erro, evento, lote, sessao, uso
+
+__all__ = ["aplicativo", "erro", "evento", "lote", "sessao", "uso"]

@@ -1,0 +1,52 @@
+"""O menu do painel: cada um vê o que pode abrir."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+MENU = (
+    (
+        "Sites",
+        (
+            ("Aplicativos", "web", "ingestao", "aplicativo"),
+            ("Sessões", "group", "ingestao", "sessao"),
+            ("Eventos", "timeline", "ingestao", "evento"),
+            ("Erros", "bug_report", "ingestao", "erro"),
+        ),
+    ),
+    (
+        "Medição",
+        (
+            ("Uso", "bar_chart", "ingestao", "uso"),
+            ("Recusas", "block", "ingestao", "recusa"),
+            ("Avisos", "notifications", "ingestao", "avisofranquia"),
+        ),
+    ),
+    ("Operação", (("Caixa de entrada", "inbox", "ingestao", "lote"),)),
+    (
+        "Acesso",
+        (
+            ("Usuários", "person", "auth", "user"),
+            ("Grupos", "groups", "auth", "group"),
+        ),
+    ),
+)
+
+
+def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
+    """Os grupos do menu com os itens que o usuário pode ver."""
+    grupos: list[dict[str, Any]] = []
+    for titulo, itens in MENU:
+        visiveis = [
+            {"title": nome, "icon": icone, "link": reverse(f"admin:{app}_{modelo}_changelist")}
+            for nome, icone, app, modelo in itens
+            if _pode_ver(request, app, modelo)
+        ]
+        if visiveis:
+            grupos.append({"title": titulo, "separator": bool(grupos), "items": visiveis})
+    return grupos
+
+
+def _pode_ver(request: HttpRequest, app: str, modelo: str) -> bool:
+    return any(request.user.has_perm(f"{app}.{verbo}_{modelo}") for verbo in ("view", "change"))

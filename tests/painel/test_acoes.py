@@ -1,0 +1,197 @@
+"""Cada ação faz o seu efeito pela tela, diz o número verdadeiro e deixa história."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from ingestao import tasks
+from ingestao.eventos.processamento import CAIXA_DE_LOTES
+from ingestao.models import Erro, EstadoDoErro, Evento, Lote
+from painel.admin.ingestao import erro as tela_de_erro
+from tests.painel.conftest import entrar_com, erro_js, mensagens
+
+pytestmark = pytest.mark.django_db
+
+ERROS, LOTES = "/admin/ingestao/erro/", "/admin/ingestao/lote/"
+
+
+# ---- Erro
+
+
+@pytest.fixture
+def erros(mandar: Callable[..., int]) -> list[Erro]:
+    for letra in "abc":
+        mandar(erro_js(letra, mensagem=letra * 9))
+    return list(Erro.objects.order_by("titulo"))
+
+
+def triar_na_lista(cliente: Client, acao: str, erros: list[Erro]) -> Any:
+    return cliente.post(ERROS, {"action": acao, "_selected_action": [e.pk for e in erros]}, follow=True)
+
+
+def test_resolver_na_lista_muda_so_os_escolhidos_e_diz_quantos(painel: Client, erros: list[Erro]) -> None:
+    resposta = triar_na_lista(painel, "resolver", erros[:2])
+    assert mensagens(resposta) == ["2 erros resolvidos."]
+    depois = list(Erro.objects.order_by("titulo"))
+    assert [erro.estado for erro in depois] == ["resolvido", "resolvido", "aberto"]
+    assert depois[0].resolvido_por == User.objects.get()
+    assert depois[0].resolvido_em is not None
+    assert timezone.now() - depois[0].resolvido_em < timedelta(minutes=1)
+    assert depois[2].resolvido_em is None
+    assert {e.object_id for e in LogEntry.objects.all()} == {str(erro.pk) for erro in erros[:2]}
+
+
+def test_repetir_a_triagem_nao_muda_nada_e_diz_que_ja_estava(painel: Client, erros: list[Erro]) -> None:
+    triar_na_lista(painel, "resolver", erros[:1])
+    resolvido_em = Erro.objects.get(pk=erros[0].pk).resolvido_em
+    assert mensagens(triar_na_lista(painel, "resolver", erros[:2])) == [
+        "1 erro resolvido; 1 já estava assim."
+    ]
+    assert Erro.objects.get(pk=erros[0].pk).resolvido_em == resolvido_em
+    assert LogEntry.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("verbo", "estado", "frase"),
+    [
+        ("RESOLVER", EstadoDoErro.RESOLVIDO, "1 erro resolvido."),
+        ("IGNORAR", EstadoDoErro.IGNORADO, "1 erro ignorado."),
+    ],
+)
+def test_botao_da_pagina_tria_e_reabrir_limpa_a_resolucao(
+    painel: Client, erros: list[Erro], verbo: str, estado: str, frase: str
+) -> None:
+    triagem = f"{ERROS}{erros[0].pk}/triagem/"
+    assert mensagens(painel.post(triagem, {"verbo": verbo}, follow=True)) == [frase]
+    assert Erro.objects.get(pk=erros[0].pk).estado == estado
+    painel.post(triagem, {"verbo": "REABRIR"})
+    depois = Erro.objects.get(pk=erros[0].pk)
+    assert (depois.estado, depois.resolvido_em, depois.resolvido_por) == ("aberto", None, None)
+    historico = painel.get(f"{ERROS}{erros[0].pk}/history/").text
+    assert "Reabriu o erro." in historico
+
+
+def test_erro_resolvido_pela_tela_regride_quando_volta(
+    painel: Client, erros: list[Erro], mandar: Callable[..., int]
+) -> None:
+    painel.post(f"{ERROS}{erros[0].pk}/triagem/", {"verbo": "RESOLVER"})
+    mandar(erro_js("de novo", mensagem="a" * 9))
+    assert painel.get(f"{ERROS}?estado=regrediu").context["cl"].result_count == 1
+
+
+@pytest.mark.parametrize("verbo", ["", "APAGAR"])
+def test_verbo_desconhecido_e_recusado(painel: Client, erros: list[Erro], verbo: str) -> None:
+    assert painel.post(f"{ERROS}{erros[0].pk}/triagem/", {"verbo": verbo}).status_code == 400
+
+
+def test_triagem_por_get_nao_existe(painel: Client, erros: list[Erro]) -> None:
+    assert painel.get(f"{ERROS}{erros[0].pk}/triagem/").status_code == 405
+
+
+def test_triagem_sem_permissao_e_recusada_e_nem_aparece(erros: list[Erro]) -> None:
+    cliente = entrar_com("view_erro")
+    assert "Resolver" not in cliente.get(f"{ERROS}{erros[0].pk}/change/").text
+    assert cliente.post(f"{ERROS}{erros[0].pk}/triagem/", {"verbo": "RESOLVER"}).status_code == 403
+    triar_na_lista(cliente, "resolver", erros)
+    assert not Erro.objects.exclude(estado="aberto").exists()
+
+
+def test_triagem_maior_que_o_teto_nao_muda_nada(
+    painel: Client, erros: list[Erro], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tela_de_erro, "TRIADOS_POR_VEZ", 2)
+    assert mensagens(triar_na_lista(painel, "ignorar", erros)) == ["Nada mudou: escolha até 2 erros por vez."]
+    assert Erro.objects.filter(estado="aberto").count() == 3
+
+
+# ---- Caixa de entrada
+
+
+@pytest.fixture
+def lotes(mandar: Callable[..., int]) -> list[Lote]:
+    for n in range(3):
+        mandar(erro_js(str(n)), aplicar=False)
+    ids = list(Lote.objects.order_by("pk").values_list("pk", flat=True))
+    Lote.objects.filter(pk__in=ids[:2]).update(
+        estacionado_em=timezone.now(), tentativas=5, falha="DataError: x"
+    )
+    return list(Lote.objects.order_by("pk"))
+
+
+@pytest.fixture
+def acordadas(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    vezes: list[bool] = []
+    monkeypatch.setattr(tasks.despertador_de_lotes, "acordar", lambda: vezes.append(True))
+    return vezes
+
+
+def test_reexecutar_devolve_so_os_estacionados_e_acorda_o_worker(
+    painel: Client, lotes: list[Lote], acordadas: list[bool]
+) -> None:
+    escolhidos = {"action": "reexecutar", "_selected_action": [lote.pk for lote in lotes]}
+    assert mensagens(painel.post(LOTES, escolhidos, follow=True)) == ["2 lotes voltaram à fila."]
+    assert acordadas == [True]
+    assert not Lote.objects.filter(estacionado_em__isnull=False).exists()
+    assert list(Lote.objects.values_list("tentativas", flat=True)) == [0, 0, 0]
+    CAIXA_DE_LOTES.esvaziar()
+    assert Evento.objects.count() == 3
+    assert LogEntry.objects.count() == 2
+
+
+def test_reexecutar_na_pagina_do_lote(painel: Client, lotes: list[Lote], acordadas: list[bool]) -> None:
+    resposta = painel.post(f"{LOTES}{lotes[0].pk}/reexecucao/", follow=True)
+    assert mensagens(resposta) == ["1 lote voltou à fila."]
+    assert Lote.objects.filter(estacionado_em__isnull=False).count() == 1
+
+
+def test_reexecutar_o_que_nao_esta_estacionado_diz_que_nada_mudou(
+    painel: Client, lotes: list[Lote], acordadas: list[bool]
+) -> None:
+    resposta = painel.post(f"{LOTES}{lotes[2].pk}/reexecucao/", follow=True)
+    assert mensagens(resposta) == ["Nada a reexecutar: só lotes estacionados voltam à fila."]
+    assert acordadas == []
+
+
+def test_reexecutar_sem_permissao_e_recusado(lotes: list[Lote], acordadas: list[bool]) -> None:
+    cliente = entrar_com("view_lote")
+    assert cliente.post(f"{LOTES}{lotes[0].pk}/reexecucao/").status_code == 403
+    assert Lote.objects.filter(estacionado_em__isnull=False).count() == 2
+
+
+def test_pagina_do_lote_mostra_o_conteudo_e_o_erro_por_inteiro(painel: Client, lotes: list[Lote]) -> None:
+    texto = painel.get(f"{LOTES}{lotes[0].pk}/change/").text
+    assert "&quot;sessao_externa&quot;: &quot;s1&quot;" in texto
+    assert "DataError: x" in texto
+
+
+def test_conteudo_que_nao_e_json_ainda_aparece(painel: Client, db: None) -> None:
+    lote = Lote.objects.create(conteudo=b"torto \xff")
+    assert "torto \ufffd" in painel.get(f"{LOTES}{lote.pk}/change/").text
+
+
+# ---- Usuários
+
+
+def test_quem_nao_e_superusuario_nao_mexe_em_quem_e(painel: Client) -> None:
+    chefe = User.objects.get(username="ana")
+    cliente = entrar_com("change_user", "view_user")
+    assert cliente.post(f"/admin/auth/user/{chefe.pk}/password/", {}).status_code == 403
+    eu = User.objects.get(username="bia")
+    cliente.post(
+        f"/admin/auth/user/{eu.pk}/change/",
+        {"username": "bia", "is_superuser": "on", "is_staff": "on", "is_active": "on"},
+    )
+    assert not User.objects.get(username="bia").is_superuser
+
+
+def test_menu_mostra_so_o_que_se_pode_abrir(painel: Client) -> None:
+    texto = entrar_com("view_erro").get("/admin/").text
+    assert "/admin/ingestao/erro/" in texto
+    assert "/admin/ingestao/lote/" not in texto
+    assert "/admin/auth/user/" not in texto
