@@ -6,6 +6,7 @@
 - `wsgi.py`       o mesmo Django para quem preferir um servidor WSGI.
 - `banco/`        o adaptador do PostgreSQL (percebe conexão morta sem gastar uma consulta).
 - `erros.py`      como um erro vira `{"detail", "codigo"}`.
+- `registros.py`  uma linha por registro: a frase e os campos.
 - `celery.py`     o aplicativo Celery e os relógios (beat).
 - `embutido/`     PostgreSQL e Valkey de verdade, vindos de wheels, para o primeiro uso e os testes.
 - `servicos_locais.py` com que argumentos roda cada serviço do `manage.py local`.

@@ -40,7 +40,8 @@ class ErroDaApi(APIException):
 def tratar_erro(erro: Exception, contexto: dict) -> Response | None:
     """Tratador do DRF. O banco fora do ar é 503 com `Retry-After`; o resto mantém o seu status."""
     if isinstance(erro, OperationalError | InterfaceError):
-        registro.error("banco indisponivel", exc_info=erro)
+        # Sem o traço: com o banco fora, ele se repetiria a cada requisição até encher o disco.
+        registro.error("banco indisponivel", extra={"erro": str(erro).partition("\n")[0]})
         erro = sem_armazenamento()
     resposta = exception_handler(erro, contexto)
     if resposta is None or not isinstance(erro, APIException):

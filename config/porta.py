@@ -10,8 +10,9 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from io import BytesIO
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -33,18 +34,35 @@ DESCARTE_MAXIMO_BYTES = 16 * 1024 * 1024  # além disto o remetente perde a cone
 SILENCIO_MAXIMO_S = 30  # sem um byte por este tempo, o remetente desistiu
 CORPO_MAXIMO_S = 300  # 1 MiB a 3,5 KB/s: o pior enlace móvel que ainda termina
 ESPERA_MAXIMA = 1024  # requisições completas esperando thread; acima, 503 na hora
+# Corpos na memória do processo, dos que chegam aos pedaços aos que esperam thread. Com isto e a base do
+# Django (~107 MB), a web fica abaixo de 150 MB mesmo sob centenas de bombas. Os pequenos passam sempre: quem
+# enche a memória com corpos grandes não fecha a porta para os outros.
+CORPOS_MAXIMO_BYTES = 12 * 1024 * 1024
+PEQUENO_BYTES = 16 * 1024
+# Um corpo grande vira dezenas de MB de objetos, e uma bomba de gzip, dezenas de ms de CPU: poucos por vez, e
+# quem espera a vez é uma corrotina. Os pequenos passam ao lado.
+GRANDE_BYTES = 128 * 1024  # como enviado; em gzip, cerca de 1 MiB de JSON
+GRANDES_POR_VEZ = 2
+# Um PostgreSQL congelado não derruba a conexão: sem prazo, a resposta nunca viria. As transportadoras
+# desistem entre 2 e 30 s. Só nas rotas de recebimento: uma tela do painel pode demorar.
+PRAZO_DA_RESPOSTA_S = 3.0
+ROTAS_COM_PRAZO = ("/evento/", "/dlr/callback/")
 
 _django = get_wsgi_application()
 _threads = ThreadPoolExecutor(max_workers=ambiente.THREADS, thread_name_prefix="django")
+_vez_dos_grandes = asyncio.Semaphore(GRANDES_POR_VEZ)
 _em_curso = 0
+_corpos_bytes = 0
 
 
-class RemetenteDesistiu(Exception):
-    """O corpo não chegou inteiro: conexão fechada, silêncio ou prazo esgotado."""
+class CorpoNaoVeio(Exception):
+    """O corpo não chegou inteiro: conexão fechada, pedaço malformado, silêncio, prazo ou memória."""
 
-    def __init__(self, *, conectado: bool) -> None:
-        self.conectado = conectado
-        super().__init__()
+    def __init__(self, status: int, codigo: str, detalhe: str) -> None:
+        super().__init__(detalhe)
+        self.status = status
+        self.codigo = codigo
+        self.detalhe = detalhe
 
 
 async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
@@ -54,48 +72,87 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
         return await _ciclo_de_vida(receber, enviar)
     if escopo["type"] != "http":
         return None
-    try:
-        async with asyncio.timeout(CORPO_MAXIMO_S):
-            corpo = await _juntar_corpo(receber, TETOS_BYTES.get(escopo["path"], TETO_PADRAO_BYTES))
-    except TimeoutError:
-        return await _recusar(
-            enviar, 408, "corpo_incompleto", "O corpo não chegou inteiro no prazo; reenvie."
-        )
-    except RemetenteDesistiu as desistencia:
-        if desistencia.conectado:
-            await _recusar(enviar, 408, "corpo_incompleto", "O corpo parou de chegar; reenvie.")
-        return None
-    if _em_curso >= ESPERA_MAXIMA:
-        return await _recusar(
-            enviar, 503, "porta_cheia", "Muitas requisições em espera; tente de novo em instantes."
-        )
-    _em_curso += 1
-    try:
-        await _atender(_ambiente_wsgi(escopo, corpo), enviar)
-    finally:
-        _em_curso -= 1
-
-
-async def _juntar_corpo(receber: Receber, teto_bytes: int) -> bytes:
-    """Devolve o corpo, cortado em `teto_bytes + 1`; o excedente é lido e jogado fora até um limite."""
-    pedacos: list[bytes] = []
-    guardado = descartado = 0
-    while True:
+    async with _Corpo(TETOS_BYTES.get(escopo["path"], TETO_PADRAO_BYTES)) as corpo:
         try:
-            async with asyncio.timeout(SILENCIO_MAXIMO_S):
-                mensagem = await receber()
+            async with asyncio.timeout(CORPO_MAXIMO_S):
+                await corpo.juntar(receber)
         except TimeoutError:
-            raise RemetenteDesistiu(conectado=True) from None
-        if mensagem["type"] == "http.disconnect":
-            raise RemetenteDesistiu(conectado=False)
-        pedaco = mensagem.get("body", b"")
-        cabe = pedaco[: teto_bytes + 1 - guardado]
-        if cabe:
-            pedacos.append(cabe)
-            guardado += len(cabe)
-        descartado += len(pedaco) - len(cabe)
-        if not mensagem.get("more_body", False) or descartado > DESCARTE_MAXIMO_BYTES:
-            return pedacos[0] if len(pedacos) == 1 else b"".join(pedacos)
+            return await _recusar(
+                enviar, 408, "corpo_incompleto", "O corpo não chegou inteiro no prazo; reenvie."
+            )
+        except CorpoNaoVeio as erro:
+            return await _recusar(enviar, erro.status, erro.codigo, erro.detalhe)
+        if _em_curso >= ESPERA_MAXIMA:
+            return await _recusar(
+                enviar, 503, "porta_cheia", "Muitas requisições em espera; reenvie em instantes."
+            )
+        _em_curso += 1
+        try:
+            async with _vez_dos_grandes if corpo.grande else nullcontext():
+                await _atender(_ambiente_wsgi(escopo, corpo.bytes()), enviar)
+        finally:
+            _em_curso -= 1
+    return None
+
+
+class _Corpo:
+    """O corpo de uma requisição, contado no orçamento de memória do processo enquanto existir."""
+
+    def __init__(self, teto_bytes: int) -> None:
+        self._teto_bytes = teto_bytes
+        self._pedacos: list[bytes] = []
+        self._guardado = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        global _corpos_bytes
+        _corpos_bytes -= self._guardado
+        self._pedacos.clear()
+
+    @property
+    def grande(self) -> bool:
+        return self._guardado > GRANDE_BYTES
+
+    def bytes(self) -> bytes:
+        """O que chegou, numa peça só; os pedaços são soltos, para não ocupar o dobro."""
+        if len(self._pedacos) != 1:
+            self._pedacos = [b"".join(self._pedacos)]
+        return self._pedacos[0]
+
+    async def juntar(self, receber: Receber) -> None:
+        """Guarda até `teto_bytes + 1`; o excedente é lido e jogado fora até um limite. Levanta `CorpoNaoVeio`."""
+        descartado = 0
+        while True:
+            try:
+                async with asyncio.timeout(SILENCIO_MAXIMO_S):
+                    mensagem = await receber()
+            except TimeoutError:
+                raise CorpoNaoVeio(408, "corpo_incompleto", "O corpo parou de chegar; reenvie.") from None
+            if mensagem["type"] == "http.disconnect":
+                # Também é assim que chega um chunked malformado, com a conexão de pé: sem resposta nossa, o
+                # servidor inventaria um 500.
+                raise CorpoNaoVeio(400, "corpo_incompleto", "O corpo veio cortado ou malformado; reenvie.")
+            pedaco = mensagem.get("body", b"")
+            cabe = pedaco[: self._teto_bytes + 1 - self._guardado]
+            self._guardar(cabe)
+            descartado += len(pedaco) - len(cabe)
+            if not mensagem.get("more_body", False) or descartado > DESCARTE_MAXIMO_BYTES:
+                return
+
+    def _guardar(self, pedaco: bytes) -> None:
+        global _corpos_bytes
+        if not pedaco:
+            return
+        pequeno = self._guardado + len(pedaco) <= PEQUENO_BYTES
+        if not pequeno and _corpos_bytes + len(pedaco) > CORPOS_MAXIMO_BYTES:
+            raise CorpoNaoVeio(
+                503, "porta_cheia", "Muitos corpos grandes ao mesmo tempo; reenvie em instantes."
+            )
+        self._pedacos.append(pedaco)
+        self._guardado += len(pedaco)
+        _corpos_bytes += len(pedaco)
 
 
 def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
@@ -137,11 +194,23 @@ def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
 async def _atender(ambiente_wsgi: Ambiente, enviar: Enviar) -> None:
     """Roda o Django numa thread e manda a resposta, pedaço por pedaço quando ela é longa."""
     laco = asyncio.get_running_loop()
-    situacao, cabecalhos, pedacos = await laco.run_in_executor(_threads, _rodar_django, ambiente_wsgi)
+    trabalho = laco.run_in_executor(_threads, _rodar_django, ambiente_wsgi)
+    com_prazo = ambiente_wsgi["PATH_INFO"].startswith(ROTAS_COM_PRAZO)
+    try:
+        situacao, cabecalhos, pedacos = await asyncio.wait_for(
+            trabalho, PRAZO_DA_RESPOSTA_S if com_prazo else None
+        )
+    except TimeoutError:
+        # Se ainda esperava thread, foi cancelado; se já rodava, pode ou não gravar: reenviar é seguro.
+        return await _recusar(
+            enviar,
+            503,
+            "armazenamento_lento",
+            "O armazenamento não respondeu a tempo; reenvie o mesmo pedido.",
+        )
     await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
     if isinstance(pedacos, bytes):
-        await enviar({"type": "http.response.body", "body": pedacos})
-        return
+        return await enviar({"type": "http.response.body", "body": pedacos})
     iterador = iter(pedacos)
     try:
         while (pedaco := await laco.run_in_executor(_threads, _proximo, iterador)) is not None:
@@ -151,6 +220,7 @@ async def _atender(ambiente_wsgi: Ambiente, enviar: Enviar) -> None:
         fechar = getattr(pedacos, "close", None)
         if fechar is not None:
             await laco.run_in_executor(_threads, fechar)
+    return None
 
 
 def _rodar_django(ambiente_wsgi: Ambiente) -> tuple[int, list[tuple[bytes, bytes]], bytes | Iterable[bytes]]:

@@ -187,7 +187,7 @@ X_FRAME_OPTIONS = "DENY"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"linha": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {"linha": {"()": "config.registros.FormatadorDeCampos"}},
     "filters": {
         # Um 503 nosso já disse o que houve no registro próprio; repeti-lo a cada sondagem só enche o disco.
         "sem_503": {

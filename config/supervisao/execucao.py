@@ -65,8 +65,18 @@ class Execucao:
         self.servico.antes_de_iniciar()
         self._ultimas_linhas.clear()
         self._saida_acabou = False
+        try:
+            self._processo = self._criar_processo()
+        except OSError as erro:  # a pasta ou o programa sumiram: quem supervisiona não pode cair junto
+            raise FalhaDePreparo(f"não pôde ser iniciado: {erro}") from erro
+        assert self._processo.stdout is not None
+        os.set_blocking(self._processo.stdout.fileno(), False)
+        self._iniciado_em = time.monotonic()
+        self._arquivo_pid.write_text(f"{self._processo.pid}\n", "ascii")
+
+    def _criar_processo(self) -> "subprocess.Popen[bytes]":
         servico = self.servico
-        self._processo = subprocess.Popen(
+        return subprocess.Popen(
             montar_lancamento(
                 servico.comando, sinal_orfandade=servico.sinal_orfandade, identidade=servico.identidade
             ),
@@ -78,10 +88,6 @@ class Execucao:
             # Sessão própria: o Ctrl-C do terminal chega só ao supervisor, que para um por um na ordem certa.
             start_new_session=True,
         )
-        assert self._processo.stdout is not None
-        os.set_blocking(self._processo.stdout.fileno(), False)
-        self._iniciado_em = time.monotonic()
-        self._arquivo_pid.write_text(f"{self._processo.pid}\n", "ascii")
 
     def ler_saida(self) -> bool:
         """Reparte em linhas o que há na saída; False quando não veio nada (por ora, ou nunca mais)."""

@@ -116,7 +116,9 @@ class Caixa:
             self._aplicar_pendentes(itens, limite, balanco)
         except (OperationalError, InterfaceError):
             raise  # o banco, não o item
-        except Exception as erro:  # noqa: BLE001 - veneno levanta qualquer coisa; aqui é isolado e registrado
+        except Exception as erro:  # veneno levanta qualquer coisa; aqui é isolado e registrado
+            if not itens:
+                raise  # falhou antes de reivindicar (falta migrar, por exemplo): não há item a culpar
             self._isolar([item[0] for item in itens], erro, balanco)
         return itens
 

@@ -115,7 +115,7 @@ ERRO = {
 }
 RECUSAS = {
     400: "Corpo ilegível ou que não é um lote: `json_invalido`, `gzip_invalido`, `lote_invalido`, `chave_ausente`, "
-    "`eventos_ausentes`, `sessao_invalida`.",
+    "`eventos_ausentes`, `sessao_invalida`, `corpo_incompleto`.",
     401: "`chave_desconhecida`.",
     402: "`franquia_estourada`: franquia do mês esgotada com a política PARAR_INGESTAO.",
     403: "`origem_nao_autorizada`: nem `Origin` nem `Referer` são de um domínio do aplicativo.",
@@ -123,7 +123,8 @@ RECUSAS = {
     413: "`corpo_grande` (mais de 1 MiB) ou `corpo_inflado_grande` (mais de 8 MiB descompactado).",
     415: "`codificacao_desconhecida`: só gzip.",
     429: "`limite_por_minuto`; `Retry-After` diz quantos segundos esperar.",
-    503: "Nada foi guardado: `armazenamento_indisponivel`, `fila_cheia` ou `porta_cheia`; há `Retry-After`.",
+    503: "Nada foi guardado: `armazenamento_indisponivel`, `fila_cheia` ou `porta_cheia`; "
+    "ou não se sabe se foi: `armazenamento_lento`. Há `Retry-After`.",
 }
 
 _EXEMPLO = {

@@ -1,6 +1,7 @@
 """A porta ASGI: junta o corpo, limita, e traduz para o Django sem perder nem forjar cabeçalho."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -88,9 +89,36 @@ def test_corpo_alem_do_teto_chega_com_um_byte_a_mais_e_nada_alem(
     assert len(django_de_mentira[0]["corpo"]) == megabyte + 1
 
 
-def test_quem_desiste_no_meio_nao_chega_ao_django(django_de_mentira: list[dict[str, Any]]) -> None:
-    assert visitar("/evento/ingestao", [b'{"chave"', None]) == []
+def test_quem_desiste_no_meio_nao_chega_ao_django_e_tem_resposta(
+    django_de_mentira: list[dict[str, Any]],
+) -> None:
+    comeco, corpo = visitar("/evento/ingestao", [b'{"chave"', None])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (400, "corpo_incompleto")
     assert django_de_mentira == []
+
+
+def test_memoria_de_corpos_e_limitada_e_devolvida(
+    django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modulo, "CORPOS_MAXIMO_BYTES", 10)
+    monkeypatch.setattr(modulo, "PEQUENO_BYTES", 4)
+    for _ in range(3):
+        assert visitar("/evento/ingestao", [b"x" * 10])[0]["status"] == 202
+    comeco, corpo = visitar("/evento/ingestao", [b"x" * 6, b"x" * 5])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "porta_cheia")
+    assert modulo._corpos_bytes == 0
+    monkeypatch.setattr(modulo, "CORPOS_MAXIMO_BYTES", 0)
+    assert visitar("/evento/ingestao", [b"x" * 4])[0]["status"] == 202, "os pequenos passam sempre"
+
+
+def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) -> None:
+    solta = threading.Event()
+    monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
+    monkeypatch.setattr(modulo, "_rodar_django", lambda ambiente: solta.wait(5))
+    comeco, corpo = visitar("/evento/ingestao", [b"{}"])
+    solta.set()
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
+    assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
 
 
 def test_quem_se_cala_leva_408_com_cors(
