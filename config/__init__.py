@@ -3,9 +3,13 @@
 - `ambiente.py`   lê as variáveis de ambiente (a única leitura de `os.environ` do servidor).
 - `settings.py`   a configuração do Django, toda num arquivo.
 - `porta.py`      o ASGI fino: espera o corpo inteiro e só então ocupa uma thread do Django.
+- `recebimento.py` junta o corpo, sob teto, prazos e orçamento de memória.
+- `trabalhadores.py` as threads em que a porta roda o Django.
 - `wsgi.py`       o mesmo Django para quem preferir um servidor WSGI.
 - `banco/`        o adaptador do PostgreSQL (percebe conexão morta sem gastar uma consulta).
+- `camadas.py`    o middleware que só o painel usa.
 - `erros.py`      como um erro vira `{"detail", "codigo"}`.
+- `rotas.py`      a base das rotas chamadas por programas.
 - `registros.py`  uma linha por registro: a frase e os campos.
 - `celery.py`     o aplicativo Celery e os relógios (beat).
 - `embutido/`     PostgreSQL e Valkey de verdade, vindos de wheels, para o primeiro uso e os testes.

@@ -16,7 +16,7 @@
 | `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
 | `LASTRO_TETO_DE_RECEPCOES` | 50000 | o mesmo, para os recibos das transportadoras |
 | `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
-| `LASTRO_THREADS` | 12 | threads do Django em cada processo web |
+| `LASTRO_THREADS` | 6 | threads do Django em cada processo web |
 """
 
 import sys
@@ -39,7 +39,7 @@ LIMITE_POR_MINUTO: int = env.int("LASTRO_LIMITE_POR_MINUTO", 6_000)  # contrato 
 TETO_DA_CAIXA: int = env.int("LASTRO_TETO_DA_CAIXA", 20_000)
 TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)
 ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
-THREADS: int = env.int("LASTRO_THREADS", 12)
+THREADS: int = env.int("LASTRO_THREADS", 6)
 
 HOSPEDEIROS_LOCAIS = ["localhost", "127.0.0.1", "[::1]"]
 _enderecos = ler_enderecos(DADOS)

@@ -7,62 +7,62 @@ O handler ASGI do próprio Django, com views síncronas, mediu quatro vezes mais
 """
 
 import asyncio
+import gc
+import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from io import BytesIO
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from django.conf import settings
+from django.core.cache import close_caches
+from django.core.signals import request_finished
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from django.utils.module_loading import import_string
 
 from config import ambiente
+from config.recebimento import Corpo, CorpoNaoVeio, Receber
+from config.trabalhadores import Trabalhadores
 
 Escopo = dict[str, Any]
-Receber = Callable[[], Awaitable[dict[str, Any]]]
 Enviar = Callable[[dict[str, Any]], Awaitable[None]]
 Ambiente = dict[str, Any]
 
 TETO_PADRAO_BYTES = 16 * 1024 * 1024
 # A rota lê um byte além do seu teto e responde 413 ela mesma, com o código e o CORS dela.
 TETOS_BYTES = {"/evento/ingestao": 1024 * 1024}
-DESCARTE_MAXIMO_BYTES = 16 * 1024 * 1024  # além disto o remetente perde a conexão em vez de um 413 limpo
-SILENCIO_MAXIMO_S = 30  # sem um byte por este tempo, o remetente desistiu
-CORPO_MAXIMO_S = 300  # 1 MiB a 3,5 KB/s: o pior enlace móvel que ainda termina
+GRANDES_POR_VEZ = 2  # quem espera a vez é uma corrotina; os pequenos passam ao lado
 ESPERA_MAXIMA = 1024  # requisições completas esperando thread; acima, 503 na hora
-# Corpos na memória do processo, dos que chegam aos pedaços aos que esperam thread. Com isto e a base do
-# Django (~107 MB), a web fica abaixo de 150 MB mesmo sob centenas de bombas. Os pequenos passam sempre: quem
-# enche a memória com corpos grandes não fecha a porta para os outros.
-CORPOS_MAXIMO_BYTES = 12 * 1024 * 1024
-PEQUENO_BYTES = 16 * 1024
-# Um corpo grande vira dezenas de MB de objetos, e uma bomba de gzip, dezenas de ms de CPU: poucos por vez, e
-# quem espera a vez é uma corrotina. Os pequenos passam ao lado.
-GRANDE_BYTES = 128 * 1024  # como enviado; em gzip, cerca de 1 MiB de JSON
-GRANDES_POR_VEZ = 2
 # Um PostgreSQL congelado não derruba a conexão: sem prazo, a resposta nunca viria. As transportadoras
 # desistem entre 2 e 30 s. Só nas rotas de recebimento: uma tela do painel pode demorar.
 PRAZO_DA_RESPOSTA_S = 3.0
 ROTAS_COM_PRAZO = ("/evento/", "/dlr/callback/")
 
+# O CORS é aberto: quem autoriza um site é a conferência da origem, na rota.
+CABECALHOS_FIXOS = [
+    (b"content-type", b"application/json"),
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"Retry-After"),
+    (b"x-content-type-options", b"nosniff"),
+]
+
+registro = logging.getLogger("lastro.porta")
 _django = get_wsgi_application()
-_threads = ThreadPoolExecutor(max_workers=ambiente.THREADS, thread_name_prefix="django")
+_DIRETAS = {rota: import_string(caminho) for rota, caminho in settings.ROTAS_DIRETAS.items()}
+# Nenhum cache do Django é usado; procurá-los para fechar a cada resposta era 5 % do tempo de um POST.
+request_finished.disconnect(close_caches)
+# O que já está carregado não vira lixo: fora da coleta, e esta menos frequente (era 5 % do tempo de um POST).
+gc.collect()
+gc.freeze()
+gc.set_threshold(20_000, 20, 50)
+_threads = Trabalhadores(ambiente.THREADS, "django")
 _vez_dos_grandes = asyncio.Semaphore(GRANDES_POR_VEZ)
 _em_curso = 0
-_corpos_bytes = 0
-
-
-class CorpoNaoVeio(Exception):
-    """O corpo não chegou inteiro: conexão fechada, pedaço malformado, silêncio, prazo ou memória."""
-
-    def __init__(self, status: int, codigo: str, detalhe: str) -> None:
-        super().__init__(detalhe)
-        self.status = status
-        self.codigo = codigo
-        self.detalhe = detalhe
 
 
 async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
@@ -72,14 +72,9 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
         return await _ciclo_de_vida(receber, enviar)
     if escopo["type"] != "http":
         return None
-    async with _Corpo(TETOS_BYTES.get(escopo["path"], TETO_PADRAO_BYTES)) as corpo:
+    async with Corpo(TETOS_BYTES.get(escopo["path"], TETO_PADRAO_BYTES)) as corpo:
         try:
-            async with asyncio.timeout(CORPO_MAXIMO_S):
-                await corpo.juntar(receber)
-        except TimeoutError:
-            return await _recusar(
-                enviar, 408, "corpo_incompleto", "O corpo não chegou inteiro no prazo; reenvie."
-            )
+            await corpo.juntar(receber)
         except CorpoNaoVeio as erro:
             return await _recusar(enviar, erro.status, erro.codigo, erro.detalhe)
         if _em_curso >= ESPERA_MAXIMA:
@@ -88,71 +83,53 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
             )
         _em_curso += 1
         try:
-            async with _vez_dos_grandes if corpo.grande else nullcontext():
-                await _atender(_ambiente_wsgi(escopo, corpo.bytes()), enviar)
+            if corpo.grande:
+                async with _vez_dos_grandes:
+                    await _encaminhar(escopo, corpo.inteiro(), enviar)
+            else:
+                await _encaminhar(escopo, corpo.inteiro(), enviar)
         finally:
             _em_curso -= 1
     return None
 
 
-class _Corpo:
-    """O corpo de uma requisição, contado no orçamento de memória do processo enquanto existir."""
+async def _encaminhar(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
+    direta = _DIRETAS.get(escopo["path"]) if escopo["method"] == "POST" else None
+    if direta is None:
+        return await _atender(_ambiente_wsgi(escopo, corpo), enviar)
+    try:
+        resposta = await _threads.rodar(
+            _rodar_direta, direta, corpo, _cabecalhos_wsgi(escopo), prazo_s=PRAZO_DA_RESPOSTA_S
+        )
+    except TimeoutError:
+        return await _recusar_por_lentidao(enviar)
+    await enviar({"type": "http.response.start", "status": resposta.status, "headers": _cabecalhos(resposta)})
+    await enviar({"type": "http.response.body", "body": resposta.corpo})
+    return None
 
-    def __init__(self, teto_bytes: int) -> None:
-        self._teto_bytes = teto_bytes
-        self._pedacos: list[bytes] = []
-        self._guardado = 0
 
-    async def __aenter__(self) -> Self:
-        return self
+def _rodar_direta(direta: Callable[[bytes, Ambiente], Any], corpo: bytes, cabecalhos: Ambiente) -> Any:
+    """O que o Django faria em volta de uma view: conexão conferida antes, defeito nosso registrado depois."""
+    close_old_connections()
+    try:
+        return direta(corpo, cabecalhos)
+    except Exception:  # noqa: BLE001 - registrado por inteiro; sem isto o servidor mandaria um 500 mudo
+        registro.exception("defeito numa rota direta")
+        return _Defeito
 
-    async def __aexit__(self, *_: object) -> None:
-        global _corpos_bytes
-        _corpos_bytes -= self._guardado
-        self._pedacos.clear()
 
-    @property
-    def grande(self) -> bool:
-        return self._guardado > GRANDE_BYTES
+class _Defeito:
+    """500: um defeito nosso. O registro tem o traço; a resposta, não."""
 
-    def bytes(self) -> bytes:
-        """O que chegou, numa peça só; os pedaços são soltos, para não ocupar o dobro."""
-        if len(self._pedacos) != 1:
-            self._pedacos = [b"".join(self._pedacos)]
-        return self._pedacos[0]
+    status = 500
+    corpo = b'{"detail":"Erro interno; nada foi confirmado. Reenvie em instantes.","codigo":"erro_interno"}'
+    espera_s = 5
 
-    async def juntar(self, receber: Receber) -> None:
-        """Guarda até `teto_bytes + 1`; o excedente é lido e jogado fora até um limite. Levanta `CorpoNaoVeio`."""
-        descartado = 0
-        while True:
-            try:
-                async with asyncio.timeout(SILENCIO_MAXIMO_S):
-                    mensagem = await receber()
-            except TimeoutError:
-                raise CorpoNaoVeio(408, "corpo_incompleto", "O corpo parou de chegar; reenvie.") from None
-            if mensagem["type"] == "http.disconnect":
-                # Também é assim que chega um chunked malformado, com a conexão de pé: sem resposta nossa, o
-                # servidor inventaria um 500.
-                raise CorpoNaoVeio(400, "corpo_incompleto", "O corpo veio cortado ou malformado; reenvie.")
-            pedaco = mensagem.get("body", b"")
-            cabe = pedaco[: self._teto_bytes + 1 - self._guardado]
-            self._guardar(cabe)
-            descartado += len(pedaco) - len(cabe)
-            if not mensagem.get("more_body", False) or descartado > DESCARTE_MAXIMO_BYTES:
-                return
 
-    def _guardar(self, pedaco: bytes) -> None:
-        global _corpos_bytes
-        if not pedaco:
-            return
-        pequeno = self._guardado + len(pedaco) <= PEQUENO_BYTES
-        if not pequeno and _corpos_bytes + len(pedaco) > CORPOS_MAXIMO_BYTES:
-            raise CorpoNaoVeio(
-                503, "porta_cheia", "Muitos corpos grandes ao mesmo tempo; reenvie em instantes."
-            )
-        self._pedacos.append(pedaco)
-        self._guardado += len(pedaco)
-        _corpos_bytes += len(pedaco)
+def _cabecalhos(resposta: Any) -> list[tuple[bytes, bytes]]:
+    if resposta.espera_s is None:
+        return CABECALHOS_FIXOS
+    return [*CABECALHOS_FIXOS, (b"retry-after", str(resposta.espera_s).encode())]
 
 
 def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
@@ -176,6 +153,14 @@ def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }
+    ambiente_wsgi.update(_cabecalhos_wsgi(escopo))
+    ambiente_wsgi["CONTENT_LENGTH"] = str(len(corpo))
+    return ambiente_wsgi
+
+
+def _cabecalhos_wsgi(escopo: Escopo) -> Ambiente:
+    """Os cabeçalhos na forma da PEP 3333; repetidos são juntados como a RFC 9110 manda."""
+    lidos: Ambiente = {}
     for nome_cru, valor_cru in escopo["headers"]:
         nome, valor = nome_cru.decode("latin-1"), valor_cru.decode("latin-1")
         if nome == "content-type":
@@ -184,42 +169,33 @@ def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
             continue  # o tamanho é o do corpo recebido; "_" permitiria forjar um cabeçalho com "-"
         else:
             chave = f"HTTP_{nome.upper().replace('-', '_')}"
-        anterior = ambiente_wsgi.get(chave)
+        anterior = lidos.get(chave)
         juncao = "; " if chave == "HTTP_COOKIE" else ","
-        ambiente_wsgi[chave] = valor if anterior is None else f"{anterior}{juncao}{valor}"
-    ambiente_wsgi["CONTENT_LENGTH"] = str(len(corpo))
-    return ambiente_wsgi
+        lidos[chave] = valor if anterior is None else f"{anterior}{juncao}{valor}"
+    return lidos
 
 
 async def _atender(ambiente_wsgi: Ambiente, enviar: Enviar) -> None:
     """Roda o Django numa thread e manda a resposta, pedaço por pedaço quando ela é longa."""
-    laco = asyncio.get_running_loop()
-    trabalho = laco.run_in_executor(_threads, _rodar_django, ambiente_wsgi)
     com_prazo = ambiente_wsgi["PATH_INFO"].startswith(ROTAS_COM_PRAZO)
     try:
-        situacao, cabecalhos, pedacos = await asyncio.wait_for(
-            trabalho, PRAZO_DA_RESPOSTA_S if com_prazo else None
+        situacao, cabecalhos, pedacos = await _threads.rodar(
+            _rodar_django, ambiente_wsgi, prazo_s=PRAZO_DA_RESPOSTA_S if com_prazo else None
         )
     except TimeoutError:
-        # Se ainda esperava thread, foi cancelado; se já rodava, pode ou não gravar: reenviar é seguro.
-        return await _recusar(
-            enviar,
-            503,
-            "armazenamento_lento",
-            "O armazenamento não respondeu a tempo; reenvie o mesmo pedido.",
-        )
+        return await _recusar_por_lentidao(enviar)
     await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
     if isinstance(pedacos, bytes):
         return await enviar({"type": "http.response.body", "body": pedacos})
     iterador = iter(pedacos)
     try:
-        while (pedaco := await laco.run_in_executor(_threads, _proximo, iterador)) is not None:
+        while (pedaco := await _threads.rodar(_proximo, iterador)) is not None:
             await enviar({"type": "http.response.body", "body": pedaco, "more_body": True})
         await enviar({"type": "http.response.body", "body": b""})
     finally:
         fechar = getattr(pedacos, "close", None)
         if fechar is not None:
-            await laco.run_in_executor(_threads, fechar)
+            await _threads.rodar(fechar)
     return None
 
 
@@ -253,14 +229,15 @@ def _proximo(iterador: Iterator[bytes]) -> bytes | None:
     return next(iterador, None)
 
 
+async def _recusar_por_lentidao(enviar: Enviar) -> None:
+    # Se ainda esperava thread, nunca rodará; se já rodava, pode ou não gravar: reenviar é seguro.
+    detalhe = "O armazenamento não respondeu a tempo; reenvie o mesmo pedido."
+    await _recusar(enviar, 503, "armazenamento_lento", detalhe)
+
+
 async def _recusar(enviar: Enviar, situacao: int, codigo: str, detalhe: str) -> None:
-    """Recusa sem passar pelo Django; leva o CORS aberto para que a página possa ler o motivo."""
-    cabecalhos = [
-        (b"content-type", b"application/json"),
-        (b"access-control-allow-origin", b"*"),
-        (b"access-control-expose-headers", b"Retry-After"),
-        (b"retry-after", b"5"),
-    ]
+    """Recusa sem passar por rota nenhuma; leva o CORS aberto para que a página possa ler o motivo."""
+    cabecalhos = [*CABECALHOS_FIXOS, (b"retry-after", b"5")]
     await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
     await enviar({"type": "http.response.body", "body": orjson.dumps({"detail": detalhe, "codigo": codigo})})
 

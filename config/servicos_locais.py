@@ -79,6 +79,7 @@ def descrever_web(
         "--port": str(porta),
         "--workers": str(qtd_processos),
         "--http": "1",
+        "--loop": "uvloop",
         # Remetente lento custa uma corrotina, não uma thread: dois mil por processo são baratos, e o padrão
         # (backlog ÷ processos) faria duas centenas deles fecharem a porta aos demais.
         "--backlog": "2048",

@@ -32,11 +32,11 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",  # antes de tudo: os erros também levam CORS
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "config.camadas.Sessao",
+    "config.camadas.Comum",
+    "config.camadas.Csrf",
+    "config.camadas.Usuario",
+    "config.camadas.Mensagens",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -110,6 +110,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # ---- Ingestão
 
+# POSTs que a porta entrega direto, sem as camadas do Django (docs/decisoes/0008).
+ROTAS_DIRETAS = {"/evento/ingestao": "ingestao.eventos.atendimento.atender"}
 LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO
 TETO_DA_CAIXA = ambiente.TETO_DA_CAIXA
 TETO_DA_CAIXA_DE_RECEPCOES = ambiente.TETO_DA_CAIXA_DE_RECEPCOES
@@ -172,6 +174,7 @@ DEFAULT_FROM_EMAIL = ambiente.EMAIL_REMETENTE
 # ---- Segurança
 
 LOGIN_URL = "/admin/login/"
+LOGIN_REDIRECT_URL = "/admin/"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

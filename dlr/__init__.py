@@ -11,5 +11,6 @@ O caminho de um recibo, arquivo por arquivo:
 7. `excecoes.py`       o que uma pessoa pode fazer com o que não se decidiu sozinho.
 8. `registro.py`       o caminho das mensagens: quem envia conta o que enviou, e o id externo que ganhou.
 9. `consultas.py`      a mensagem explicada, o relatório.
-10. `reprojecao.py`    recalcular tudo com o leitor e as regras de hoje, com prévia.
+10. `releitura.py`     ler de novo o que já se aplicou, com o leitor de hoje.
+11. `reprojecao.py`    recalcular tudo com o leitor e as regras de hoje, com prévia.
 """

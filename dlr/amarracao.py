@@ -7,6 +7,7 @@ cobre uma queda entre o COMMIT e a conferência.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,7 +15,14 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from dlr.dominio.correlacao import Candidata, Correlacao, OpcoesDeId, Resultado, correlacionar, formas
-from dlr.gravacao import SQL_ATAR_EVENTOS, SQL_BUSCAR_POR_FORMA, SQL_BUSCAR_POR_VALOR, executar
+from dlr.gravacao import (
+    SQL_ATAR_EVENTOS,
+    SQL_BUSCAR_POR_FORMA,
+    SQL_BUSCAR_POR_VALOR,
+    SQL_TRAVAR_MENSAGENS,
+    consultar_por_ids,
+    executar,
+)
 from dlr.integracoes import Elenco
 from dlr.materializacao import materializar
 from dlr.models import EventoLogico, IdentificadorExterno, TipoDeExcecao
@@ -22,6 +30,9 @@ from dlr.models.evento import ESPERANDO
 from dlr.pendencias import abrir, alvo_do_evento, fechar, pendencia
 
 EVENTOS_POR_VEZ = 1_000
+ATADO = "a mensagem apareceu e o recibo foi atado a ela"
+DESEMPATADO = "a ambiguidade deixou de existir"
+AMBIGUO = "apareceu mais de uma mensagem com este id: ver a correlação ambígua"
 SOLTOS = (ESPERANDO, Resultado.NENHUMA.value)  # os ambíguos esperam uma pessoa
 
 
@@ -33,10 +44,25 @@ class EventoSolto(NamedTuple):
     id_externo: str | None
 
 
-def atar(eventos: Sequence[EventoSolto], elenco: Elenco, agora: datetime) -> list[int]:
-    """Correlaciona e ata os eventos, na transação aberta; devolve as mensagens que ganharam algum.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amarra:
+    """O que uma rodada atou: evento → mensagem."""
 
-    Os ambíguos viram exceção; os que não acharam nada ficam como estão.
+    atados: dict[int, int]
+
+    @property
+    def mensagens(self) -> list[int]:
+        """As mensagens que ganharam algum evento, sem repetição e em ordem."""
+        return sorted(set(self.atados.values()))
+
+
+def atar(
+    eventos: Sequence[EventoSolto], elenco: Elenco, agora: datetime, *, travar: Collection[int] = ()
+) -> Amarra:
+    """Correlaciona e ata os eventos, na transação aberta; devolve o que atou.
+
+    Os ambíguos viram exceção; os que não acharam nada ficam como estão. Trava as mensagens achadas, e as
+    de `travar`, antes de tocar em eventos.
     """
     candidatas = _buscar_candidatas(eventos, elenco)
     por_atar: list[dict[str, Any]] = []
@@ -45,25 +71,39 @@ def atar(eventos: Sequence[EventoSolto], elenco: Elenco, agora: datetime) -> lis
         achadas = candidatas[evento.integracao_id, evento.id_externo]
         correlacao = _decidir(evento, achadas, elenco.opcoes(evento.integracao_id))
         if correlacao.resultado == Resultado.UNICA:
-            parte = next((p for m, _, p in achadas if m == correlacao.mensagem and p is not None), None)
-            por_atar.append(_linha(evento, correlacao, parte))
+            por_atar.append(_linha(evento, correlacao, _decidir_parte(evento, correlacao, achadas)))
         elif correlacao.resultado == Resultado.VARIAS:
             por_atar.append(_linha(evento, correlacao, None))
             por_abrir.append(_pendencia_ambigua(evento, correlacao, agora))
-    atados = executar(SQL_ATAR_EVENTOS, por_atar)
-    abrir(por_abrir)
-    fechar(
-        [(TipoDeExcecao.SEM_CORRELACAO, alvo_do_evento(id_)) for (id_,) in atados],
-        agora,
-        "a mensagem apareceu e o recibo foi atado a ela",
-    )
-    return sorted({linha["mensagem_id"] for linha in por_atar if linha["mensagem_id"] is not None})
+    achadas_agora = {linha["mensagem_id"] for linha in por_atar if linha["mensagem_id"] is not None}
+    consultar_por_ids(SQL_TRAVAR_MENSAGENS, list(achadas_agora | set(travar)))
+    mudados = executar(SQL_ATAR_EVENTOS, por_atar)
+    ambiguos = {id_ for id_, mensagem_id in mudados if mensagem_id is None}
+    abrir(linha for linha in por_abrir if linha["evento_id"] in ambiguos)
+    atados = {id_: mensagem_id for id_, mensagem_id in mudados if mensagem_id is not None}
+    por_fechar = [
+        (TipoDeExcecao.SEM_CORRELACAO, alvo_do_evento(id_), AMBIGUO if mensagem_id is None else ATADO)
+        for id_, mensagem_id in mudados
+    ]
+    por_fechar += [(TipoDeExcecao.CORRELACAO_AMBIGUA, alvo_do_evento(id_), DESEMPATADO) for id_ in atados]
+    fechar(por_fechar, agora)
+    return Amarra(atados=atados)
+
+
+def _decidir_parte(
+    evento: EventoSolto, correlacao: Correlacao, achadas: list[tuple[int, str, int | None]]
+) -> int | None:
+    """A parte a que o id pertence; None se ele é da mensagem inteira, ou de mais de uma parte dela."""
+    da_mensagem = [(valor, parte) for mensagem, valor, parte in achadas if mensagem == correlacao.mensagem]
+    identicas = {parte for valor, parte in da_mensagem if valor == evento.id_externo}
+    partes = identicas or {parte for _, parte in da_mensagem}
+    return partes.pop() if len(partes) == 1 else None
 
 
 def atar_soltos(agora: datetime, *, ids: Collection[int] | None = None) -> int:
     """Confere de novo os eventos soltos (ou só os `ids`), em transações curtas; devolve quantas mensagens mudaram.
 
-    Repetível e concorrente: quem já foi atado por outro é pulado.
+    Repetível e concorrente: não trava para ler; quem já foi atado por outro não é atado de novo.
     """
     mudaram, ultimo = 0, 0
     while True:
@@ -73,14 +113,14 @@ def atar_soltos(agora: datetime, *, ids: Collection[int] | None = None) -> int:
                 soltos = soltos.filter(pk__in=ids)
             linhas = [
                 EventoSolto(*linha)
-                for linha in soltos.select_for_update(skip_locked=True, no_key=True)
-                .order_by("pk")
-                .values_list("pk", "integracao_id", "id_externo")[:EVENTOS_POR_VEZ]
+                for linha in soltos.order_by("pk").values_list("pk", "integracao_id", "id_externo")[
+                    :EVENTOS_POR_VEZ
+                ]
             ]
             if not linhas:
                 return mudaram
-            mensagens = atar(linhas, Elenco(linha.integracao_id for linha in linhas), agora)
-            mudaram += len(materializar(mensagens, agora))
+            amarra = atar(linhas, Elenco(linha.integracao_id for linha in linhas), agora)
+            mudaram += len(materializar(amarra.mensagens, agora))
             ultimo = linhas[-1].id
 
 

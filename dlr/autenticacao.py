@@ -96,9 +96,9 @@ def conferir_callback(
 ) -> None:
     """Levanta `NaoAutentico` se a chamada não prova que vem da transportadora.
 
-    A rede, quando configurada, é exigida sempre. Além dela basta uma prova: o token (caminho, Bearer ou
-    `?token=`), o Basic, ou a assinatura do fornecedor. Com assinatura configurada (há `segredo`), ela é
-    exigida: um token vazado não basta.
+    A rede, quando configurada, é exigida sempre. Além dela basta uma prova: o token (caminho ou Bearer), o
+    Basic, ou a assinatura do fornecedor. Com assinatura configurada (há `segredo`), ela é exigida: um token
+    vazado não basta.
     """
     if integracao.redes and not _ip_permitido(ip, integracao):
         raise NaoAutentico(
@@ -108,9 +108,12 @@ def conferir_callback(
         raise NaoAutentico(403, "segredo_ilegivel", "O segredo da integração precisa ser cadastrado de novo.")
     formato = integracao.vista.formato
     if formato.conferir_assinatura is not None and integracao.credencial.segredo:
-        if formato.conferir_assinatura(chamada, integracao.credencial, agora):
-            return
-        raise NaoAutentico(403, "assinatura_invalida", "A assinatura do fornecedor não confere.")
+        confere = formato.conferir_assinatura(chamada, integracao.credencial, agora)
+        if confere is None:
+            raise NaoAutentico(401, "assinatura_ausente", "Faltou a assinatura do fornecedor.")
+        if not confere:
+            raise NaoAutentico(403, "assinatura_invalida", "A assinatura do fornecedor não confere.")
+        return
     token = token_do_caminho or _bearer(chamada.cabecalhos)
     if token is not None:
         if hmac.compare_digest(resumir_token(token), integracao.token_resumo):
@@ -155,4 +158,5 @@ def _ip_permitido(ip: str, integracao: IntegracaoNaPorta) -> bool:
         endereco = ipaddress.ip_address(ip)
     except ValueError:
         return False
-    return any(endereco in rede for rede in integracao.redes)
+    mapeado = getattr(endereco, "ipv4_mapped", None)  # um soquete IPv6 mostra assim quem veio por IPv4
+    return any((mapeado or endereco) in rede for rede in integracao.redes)

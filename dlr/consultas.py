@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 
 from dlr.models import EventoLogico, Excecao, Mensagem, Ocorrencia, Projecao
 
@@ -67,7 +68,7 @@ def buscar_mensagem(integracao_id: int, mensagem_id: int) -> dict[str, Any] | No
             for m in mensagem.mudancas.all()
         ],
         "excecoes": list(
-            Excecao.objects.filter(mensagem=mensagem)
+            Excecao.objects.filter(Q(mensagem=mensagem) | Q(evento__in=eventos))
             .order_by("id")
             .values("id", "tipo", "situacao", "aberta_em", "encerrada_em", "encerramento")
         ),

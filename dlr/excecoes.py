@@ -4,18 +4,21 @@ As telas e os comandos chamam estas funções; nenhuma altera recepção nem eve
 que ele está atado.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models.functions import Collate
 
 from dlr.amarracao import EventoSolto, atar
 from dlr.dominio.estados import Estado
+from dlr.dominio.projecao import e_final
+from dlr.gravacao import SQL_TRAVAR_MENSAGENS, consultar_por_ids
 from dlr.integracoes import Elenco
-from dlr.materializacao import materializar
+from dlr.materializacao import eventos_de, materializar
 from dlr.models import (
     AcaoDeExcecao,
     DecisaoDeFinal,
@@ -25,10 +28,15 @@ from dlr.models import (
     SituacaoDaExcecao,
     TipoDeExcecao,
 )
-from dlr.pendencias import alvo_do_evento, fechar
+from dlr.pendencias import fechar
+from dlr.releitura import reler_recepcoes
 
 MOTIVO_MINIMO_CARACTERES = 3
 LIGADA_A_MAO = "unica"
+SEM_MENSAGEM = (TipoDeExcecao.SEM_CORRELACAO, TipoDeExcecao.CORRELACAO_AMBIGUA)
+
+
+NA_ORDEM_DAS_TRAVAS = (Collate("tipo", "C"), Collate("alvo", "C"))  # a mesma do SQL de `dlr.pendencias`
 
 
 class AcaoImpossivel(ValueError):
@@ -51,39 +59,39 @@ class Ato:
 def ligar(excecao_id: int, mensagem_id: int, ato: Ato) -> Excecao:
     """Ata à mão o evento da exceção a uma mensagem da mesma integração; o estado dela é recalculado."""
     with transaction.atomic():
-        excecao = _travar(excecao_id)
-        evento = excecao.evento
-        if evento is None or excecao.tipo not in (
-            TipoDeExcecao.SEM_CORRELACAO,
-            TipoDeExcecao.CORRELACAO_AMBIGUA,
-        ):
+        excecao = _travar(excecao_id, mensagens=[mensagem_id])
+        if excecao.evento is None or excecao.tipo not in SEM_MENSAGEM:
             raise AcaoImpossivel("Só se liga à mão um recibo sem mensagem.")
         mensagem = Mensagem.objects.filter(pk=mensagem_id, integracao_id=excecao.integracao_id).first()
         if mensagem is None:
             raise AcaoImpossivel("Esta mensagem não existe nesta integração.")
-        travado = EventoLogico.objects.select_for_update(no_key=True).get(pk=evento.pk)
-        if travado.mensagem_id not in (None, mensagem_id):
-            raise AcaoImpossivel(f"O recibo já está atado à mensagem {travado.mensagem_id}.")
-        EventoLogico.objects.filter(pk=travado.pk).update(
+        evento = EventoLogico.objects.get(pk=excecao.evento.pk)
+        if evento.mensagem_id not in (None, mensagem_id):
+            raise AcaoImpossivel(f"O recibo já está atado à mensagem {evento.mensagem_id}.")
+        EventoLogico.objects.filter(pk=evento.pk).update(
             mensagem=mensagem, correlacao=LIGADA_A_MAO, esperar_ate=None
         )
         materializar([mensagem_id], ato.agora)
         _encerrar(excecao, SituacaoDaExcecao.RESOLVIDA, "ligar", ato, {"mensagem": mensagem_id})
+        fechar([(tipo, excecao.alvo, "uma pessoa ligou o recibo") for tipo in SEM_MENSAGEM], ato.agora)
     return excecao
 
 
 def escolher_final(excecao_id: int, estado: str, ato: Ato, *, parte: int | None = None) -> Excecao:
-    """Decide qual dos finais recebidos vale. O estado tem de ter sido comunicado por algum recibo."""
+    """Decide qual dos finais recebidos vale, para a mensagem ou uma parte dela.
+
+    O estado tem de ser um final comunicado por algum recibo (dessa parte).
+    """
     with transaction.atomic():
         excecao = _travar(excecao_id)
         if excecao.tipo not in (TipoDeExcecao.CONFLITO_FINAL, TipoDeExcecao.PARTES_DIVERGENTES):
             raise AcaoImpossivel("Só se escolhe o final de uma mensagem com finais em conflito.")
         assert excecao.mensagem_id is not None
-        eventos = EventoLogico.objects.filter(mensagem_id=excecao.mensagem_id, estado__isnull=False)
-        recebidos = {str(recebido) for recebido in eventos.values_list("estado", flat=True)}
-        if estado not in recebidos:
+        finais = _finais_recebidos(excecao.mensagem_id, excecao.integracao_id, parte)
+        if estado not in finais:
+            de_que = "" if parte is None else f" da parte {parte}"
             raise AcaoImpossivel(
-                f"Nenhum recibo comunicou {estado}; recebidos: {', '.join(sorted(recebidos))}."
+                f"Nenhum recibo{de_que} comunicou o final {estado}; recebidos: {', '.join(sorted(finais)) or 'nenhum'}."
             )
         DecisaoDeFinal.objects.create(
             mensagem_id=excecao.mensagem_id,
@@ -97,6 +105,16 @@ def escolher_final(excecao_id: int, estado: str, ato: Ato, *, parte: int | None 
         materializar([excecao.mensagem_id], ato.agora)
         excecao.refresh_from_db()
     return excecao
+
+
+def _finais_recebidos(mensagem_id: int, integracao_id: int, parte: int | None) -> set[str]:
+    """Os finais que algum recibo comunicou: da mensagem toda, ou só os que falam da parte."""
+    regras = Elenco([integracao_id]).regras(integracao_id)
+    return {
+        str(evento.estado)
+        for evento in eventos_de([mensagem_id]).get(mensagem_id, [])
+        if e_final(evento, regras) and (parte is None or evento.parte in (None, parte))
+    }
 
 
 def descartar(ids: Sequence[int], ato: Ato) -> int:
@@ -144,20 +162,22 @@ class _Desfazer(Exception):
 
 
 def _reprocessar(ids: Sequence[int], ato: Ato | None) -> list[dict[str, Any]]:
-    from dlr.reprojecao import reler_recepcoes
-
     resultados: list[dict[str, Any]] = []
     agora = ato.agora if ato else datetime.now().astimezone()
     try:
         with transaction.atomic():
-            excecoes = _travar_varias(ids, SituacaoDaExcecao.ABERTA)
-            reler_recepcoes([e.recepcao_id for e in excecoes if e.recepcao_id is not None], agora)
+            # Sem travar as exceções: quem espera por uma delas não espera mais por mensagens.
+            excecoes = list(
+                Excecao.objects.filter(pk__in=ids, situacao=SituacaoDaExcecao.ABERTA).order_by("pk")
+            )
             for excecao in excecoes:
                 if ato is not None:
                     _anotar(excecao, "reprocessar", ato, {})
-            _reatar([e.evento for e in excecoes if e.evento is not None], agora)
-            mensagens = {e.mensagem_id for e in excecoes if e.mensagem_id is not None}
-            materializar(mensagens, agora)
+            mensagens = set(
+                reler_recepcoes(sorted({e.recepcao_id for e in excecoes if e.recepcao_id is not None}), agora)
+            )
+            mensagens |= _reatar([e.evento_id for e in excecoes if e.evento_id is not None], agora)
+            materializar(mensagens | {e.mensagem_id for e in excecoes if e.mensagem_id is not None}, agora)
             for excecao in excecoes:
                 excecao.refresh_from_db()
                 resultados.append(
@@ -174,23 +194,15 @@ def _reprocessar(ids: Sequence[int], ato: Ato | None) -> list[dict[str, Any]]:
     return resultados
 
 
-def _reatar(eventos: Sequence[EventoLogico], agora: datetime) -> None:
-    """Correlaciona de novo os que estão sem mensagem, os ambíguos inclusive."""
+def _reatar(ids: Iterable[int], agora: datetime) -> set[int]:
+    """Correlaciona de novo os que estão sem mensagem, os ambíguos inclusive; devolve as mensagens."""
     soltos = [
-        EventoSolto(e.pk, e.integracao_id, e.id_externo or "") for e in eventos if e.mensagem_id is None
+        EventoSolto(*linha)
+        for linha in EventoLogico.objects.filter(pk__in=list(ids), mensagem__isnull=True)
+        .order_by("pk")
+        .values_list("pk", "integracao_id", "id_externo")
     ]
-    if not soltos:
-        return
-    materializar(atar(soltos, Elenco(evento.integracao_id for evento in soltos), agora), agora)
-    atados = EventoLogico.objects.filter(pk__in=[s.id for s in soltos], mensagem__isnull=False)
-    fechar(
-        [
-            (TipoDeExcecao.CORRELACAO_AMBIGUA, alvo_do_evento(pk))
-            for pk in atados.values_list("pk", flat=True)
-        ],
-        agora,
-        "a ambiguidade deixou de existir",
-    )
+    return set(atar(soltos, Elenco(evento.integracao_id for evento in soltos), agora).mensagens)
 
 
 def _mudar(ids: Sequence[int], de: SituacaoDaExcecao, para: SituacaoDaExcecao, acao: str, ato: Ato) -> int:
@@ -201,7 +213,14 @@ def _mudar(ids: Sequence[int], de: SituacaoDaExcecao, para: SituacaoDaExcecao, a
     return len(excecoes)
 
 
-def _travar(id_: int) -> Excecao:
+def _travar(id_: int, *, mensagens: Sequence[int] = ()) -> Excecao:
+    """A exceção aberta, travada na ordem de `dlr.gravacao`: antes dela as mensagens, e o evento."""
+    vista = Excecao.objects.filter(pk=id_).first()
+    if vista is None:
+        raise AcaoImpossivel("Esta exceção não existe.")
+    consultar_por_ids(SQL_TRAVAR_MENSAGENS, [m for m in {*mensagens, vista.mensagem_id} if m is not None])
+    if vista.evento_id is not None:
+        EventoLogico.objects.select_for_update(no_key=True).get(pk=vista.evento_id)
     excecao = (
         Excecao.objects.select_for_update(no_key=True, of=("self",)).select_related("evento").get(pk=id_)
     )
@@ -213,9 +232,8 @@ def _travar(id_: int) -> Excecao:
 def _travar_varias(ids: Sequence[int], situacao: SituacaoDaExcecao) -> list[Excecao]:
     return list(
         Excecao.objects.select_for_update(no_key=True, of=("self",))
-        .select_related("evento")
         .filter(pk__in=ids, situacao=situacao)
-        .order_by("tipo", "alvo")
+        .order_by(*NA_ORDEM_DAS_TRAVAS)
     )
 
 

@@ -1,7 +1,8 @@
 """O SQL dos recibos. Cada função é uma ida ao banco, dentro da transação de quem chama.
 
-Ordem das travas no worker, sempre com as chaves ordenadas: eventos lógicos, ocorrências, mensagens,
-projeções, exceções. Quem já travou mensagens não volta a esperar por eventos.
+Ordem das travas, em todo caminho e sempre com as chaves ordenadas: evento novo (só quem o insere o vê),
+mensagens, eventos que já existiam, projeções, exceções. Quem já esperou por um evento ou por uma exceção
+não volta a esperar por mensagens: é o que impede dois workers, ou um worker e uma pessoa, de se travarem.
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,9 @@ from datetime import date, datetime
 from typing import Any
 
 import orjson
-import psycopg
 from django.db import connection
+
+from config.banco.cursor import cursor_direto
 
 # Uma ida e um COMMIT: a evidência e a promessa de aplicá-la nascem juntas.
 SQL_GRAVAR_RECEPCAO = """
@@ -76,7 +78,7 @@ SQL_GRAVAR_EVENTOS = f"""
 
 # Depois do INSERT, noutra consulta: em READ COMMITTED ela vê também o que outro worker acabou de gravar.
 SQL_BUSCAR_EVENTOS = """
-    SELECT e.id, e.integracao_id, e.chave, e.conteudo
+    SELECT e.id, e.integracao_id, e.chave, e.conteudo, e.mensagem_id, e.recepcao_id, e.indice
     FROM dlr_eventologico e
     JOIN json_to_recordset(%(linhas)s::json) AS r(integracao_id bigint, chave text)
         ON e.integracao_id = r.integracao_id AND e.chave = r.chave
@@ -102,6 +104,17 @@ SQL_GRAVAR_OCORRENCIAS = """
     FROM soma, alvo WHERE e.id = soma.evento_id AND e.id = alvo.id
 """
 
+# Dois workers podem aplicar a repetição antes da primeira recepção; a ordem que vale é a de recepção, que é
+# também a de um reprocesso. Devolve as mensagens cuja história mudou de ordem.
+SQL_ANTECIPAR_EVENTOS = """
+    UPDATE dlr_eventologico e SET recepcao_id = r.recepcao_id, indice = r.indice, recebido_em = r.recebido_em
+    FROM json_to_recordset(%(linhas)s::json) AS r(
+        id bigint, recepcao_id bigint, indice integer, recebido_em timestamptz
+    )
+    WHERE e.id = r.id AND (r.recepcao_id, r.indice) < (e.recepcao_id, e.indice)
+    RETURNING e.mensagem_id
+"""
+
 # Índice: identificador_por_valor. O id idêntico, que é quase sempre o caso.
 SQL_BUSCAR_POR_VALOR = """
     SELECT i.integracao_id, i.mensagem_id, i.valor, i.parte
@@ -122,12 +135,20 @@ SQL_BUSCAR_POR_FORMA = """
     ) i
 """
 
+# Espera quem estiver com o evento (não pula): pulá-lo deixaria por atar um recibo cuja mensagem já chegou.
 SQL_ATAR_EVENTOS = """
+    WITH r AS (
+        SELECT * FROM json_to_recordset(%(linhas)s::json) AS r(
+            id bigint, mensagem_id bigint, parte smallint, correlacao text
+        )
+    ), alvo AS (
+        SELECT e.id FROM dlr_eventologico e JOIN r ON r.id = e.id WHERE e.mensagem_id IS NULL
+        ORDER BY e.id FOR NO KEY UPDATE OF e
+    )
     UPDATE dlr_eventologico e SET mensagem_id = r.mensagem_id, parte = coalesce(e.parte, r.parte),
         correlacao = r.correlacao, esperar_ate = NULL
-    FROM json_to_recordset(%(linhas)s::json) AS r(id bigint, mensagem_id bigint, parte smallint, correlacao text)
-    WHERE e.id = r.id AND e.mensagem_id IS NULL
-    RETURNING e.id
+    FROM r, alvo WHERE e.id = r.id AND e.id = alvo.id AND e.mensagem_id IS NULL
+    RETURNING e.id, e.mensagem_id
 """
 
 SQL_TRAVAR_MENSAGENS = """
@@ -181,7 +202,6 @@ def gravar_recepcao(
 
     Levanta `OperationalError`/`InterfaceError` quando não foi possível gravar.
     """
-    connection.ensure_connection()
     parametros = {
         "integracao_id": integracao_id,
         "recebida_em": recebida_em,
@@ -192,7 +212,7 @@ def gravar_recepcao(
         "corpo": corpo,
         "peso": peso,
     }
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with cursor_direto() as cursor:
         linha = cursor.execute(SQL_GRAVAR_RECEPCAO, parametros, prepare=True).fetchone()
     assert linha is not None
     return int(linha[0])
@@ -206,7 +226,7 @@ def contar_recusa(integracao_id: int | None, dia: date, motivo: str) -> None:
 
 def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:
     """As recepções, em ordem de chegada, com os bytes como vieram."""
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with cursor_direto() as cursor:
         return cursor.execute(SQL_LER_RECEPCOES, {"ids": list(ids)}, binary=True).fetchall()
 
 
@@ -214,7 +234,7 @@ def executar(sql: str, linhas: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]
     """Uma ida ao banco com as linhas num vetor JSON; sem linhas, nenhuma ida."""
     if not linhas:
         return []
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with cursor_direto() as cursor:
         cursor.execute(sql, {"linhas": orjson.dumps(linhas, default=str).decode()}, prepare=True)
         return cursor.fetchall() if cursor.description else []
 
@@ -223,5 +243,5 @@ def consultar_por_ids(sql: str, ids: Sequence[int]) -> list[tuple[Any, ...]]:
     """Uma ida ao banco por uma lista de ids; lista vazia, nenhuma ida."""
     if not ids:
         return []
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with cursor_direto() as cursor:
         return cursor.execute(sql, {"ids": sorted(ids)}, prepare=True).fetchall()

@@ -16,6 +16,10 @@ CORTES = {"estado_bruto": 200, "codigo_erro": 200, "origem": 200, "destino": 200
 DATA_CARACTERES = 100
 DETALHE_CARACTERES = 500
 SUBSTITUTO = "\ufffd"
+# Um leitor que não acha item nenhum não pode fazer a recepção sumir calada.
+NADA_LIDO = Ilegivel(
+    motivo=MotivoIlegivel.FORMATO_NAO_RECONHECIDO, detalhe="o leitor não achou recibo nenhum"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +62,7 @@ class ItemLido:
 def ler_recepcao(recepcao: RecepcaoLida, integracao: IntegracaoVista) -> list[ItemLido]:
     """Lê todos os itens de uma recepção; o que não se lê vem como `ilegivel`, sem estragar os vizinhos."""
     contexto = Contexto(fuso=ZoneInfo(integracao.fuso), opcoes=integracao.opcoes)
-    itens = integracao.formato.ler(recepcao.chamada, contexto)
+    itens = integracao.formato.ler(recepcao.chamada, contexto) or [NADA_LIDO]
     return [_preparar(item, indice, recepcao, integracao) for indice, item in enumerate(itens)]
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from dlr.dominio.estados import Estado
-from dlr.dominio.projecao import Decisao, EventoDaMensagem, Projecao, Regras, projetar
+from dlr.dominio.projecao import Decisao, EventoDaMensagem, Motivo, Projecao, Regras, projetar
 from dlr.gravacao import (
     SQL_EVENTOS_DAS_MENSAGENS,
     SQL_GRAVAR_PAPEIS,
@@ -115,9 +115,11 @@ def _rever_pendencias(
 ) -> None:
     """Abre o que a projeção mostra e fecha o que ela desmentiu."""
     por_abrir: list[dict[str, Any]] = []
-    por_fechar: list[tuple[TipoDeExcecao, str]] = []
+    por_fechar: list[tuple[TipoDeExcecao, str, str]] = []
     for mensagem_id, integracao_id, aceita in travadas:
         projecao, alvo = projecoes[mensagem_id], alvo_da_mensagem(mensagem_id)
+        decidida = projecao.motivo == Motivo.DECISAO
+        sumiu = "uma pessoa escolheu o final que vale" if decidida else "a causa deixou de existir"
         causas = {
             TipoDeExcecao.CONFLITO_FINAL: projecao.conflito,
             TipoDeExcecao.PARTES_DIVERGENTES: projecao.divergente,
@@ -127,8 +129,8 @@ def _rever_pendencias(
             if presente:
                 por_abrir.append(pendencia(tipo, alvo, integracao_id, agora, mensagem_id=mensagem_id))
             else:
-                por_fechar.append((tipo, alvo))
+                por_fechar.append((tipo, alvo, sumiu))
         if projecao.final:
-            por_fechar.append((TipoDeExcecao.FINAL_AUSENTE, alvo))
+            por_fechar.append((TipoDeExcecao.FINAL_AUSENTE, alvo, "o final chegou"))
     abrir(por_abrir)
-    fechar(por_fechar, agora, "a causa deixou de existir")
+    fechar(por_fechar, agora)

@@ -5,9 +5,8 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-import psycopg
-from django.db import connection
 
+from config.banco.cursor import cursor_direto
 from dlr.gravacao import executar
 from dlr.models import TipoDeExcecao
 
@@ -37,16 +36,17 @@ SQL_ABRIR = """
 
 SQL_FECHAR = """
     WITH alvo AS (
-        SELECT x.id FROM dlr_excecao x
-        JOIN json_to_recordset(%(linhas)s::json) AS r(tipo text, alvo text) ON x.tipo = r.tipo AND x.alvo = r.alvo
+        SELECT x.id, r.motivo FROM dlr_excecao x
+        JOIN json_to_recordset(%(linhas)s::json) AS r(tipo text, alvo text, motivo text)
+            ON x.tipo = r.tipo AND x.alvo = r.alvo
         WHERE x.situacao = 'aberta'
         ORDER BY x.tipo COLLATE "C", x.alvo COLLATE "C" FOR NO KEY UPDATE OF x
     ), fechada AS (
-        UPDATE dlr_excecao x SET situacao = 'resolvida', encerrada_em = %(agora)s, encerramento = %(motivo)s
-        FROM alvo WHERE x.id = alvo.id RETURNING x.id
+        UPDATE dlr_excecao x SET situacao = 'resolvida', encerrada_em = %(agora)s, encerramento = alvo.motivo
+        FROM alvo WHERE x.id = alvo.id RETURNING x.id, x.encerramento
     )
     INSERT INTO dlr_acaodeexcecao (excecao_id, acao, motivo, detalhes, feita_em)
-    SELECT id, 'fechar', %(motivo)s, '{}', %(agora)s FROM fechada
+    SELECT id, 'fechar', encerramento, '{}', %(agora)s FROM fechada
     RETURNING excecao_id
 """
 
@@ -85,13 +85,13 @@ def abrir(linhas: Iterable[dict[str, Any]]) -> int:
     return len(executar(SQL_ABRIR, list(unicas.values())))
 
 
-def fechar(alvos: Iterable[tuple[TipoDeExcecao, str]], agora: datetime, motivo: str) -> int:
-    """Fecha as abertas destes alvos porque a causa sumiu; devolve quantas fechou."""
-    linhas = [{"tipo": tipo.value, "alvo": alvo} for tipo, alvo in alvos]
+def fechar(alvos: Iterable[tuple[TipoDeExcecao, str, str]], agora: datetime) -> int:
+    """Fecha as abertas porque a causa sumiu; devolve quantas. Cada uma é (tipo, alvo, por que se fechou)."""
+    linhas = [{"tipo": tipo.value, "alvo": alvo, "motivo": motivo} for tipo, alvo, motivo in alvos]
     if not linhas:
         return 0
-    parametros = {"linhas": orjson.dumps(linhas).decode(), "agora": agora, "motivo": motivo}
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    parametros = {"linhas": orjson.dumps(linhas).decode(), "agora": agora}
+    with cursor_direto() as cursor:
         return len(cursor.execute(SQL_FECHAR, parametros).fetchall())
 
 
@@ -105,3 +105,7 @@ def alvo_da_mensagem(mensagem_id: int) -> str:
 
 def alvo_da_ocorrencia(recepcao_id: int, indice: int) -> str:
     return f"ocorrencia:{recepcao_id}#{indice}"
+
+
+def alvo_da_reutilizacao(evento_id: int, conteudo: str) -> str:
+    return f"evento:{evento_id}#{conteudo[:32]}"

@@ -5,13 +5,14 @@ Não enfileira nada: devolve os eventos que ficaram soltos, para serem conferido
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import timezone
 
 from dlr.amarracao import EventoSolto, atar
 from dlr.dominio.recibo import Chamada
 from dlr.gravacao import (
+    SQL_ANTECIPAR_EVENTOS,
     SQL_BUSCAR_EVENTOS,
     SQL_GRAVAR_EVENTOS,
     SQL_GRAVAR_OCORRENCIAS,
@@ -22,12 +23,27 @@ from dlr.integracoes import Elenco
 from dlr.leitura import DETALHE_CARACTERES, ItemLido, RecepcaoLida, ler_recepcao, limpar
 from dlr.materializacao import materializar
 from dlr.models import RecepcaoPendente, TipoDeExcecao
-from dlr.pendencias import abrir, alvo_da_ocorrencia, alvo_do_evento, pendencia
+from dlr.pendencias import abrir, alvo_da_ocorrencia, alvo_da_reutilizacao, alvo_do_evento, pendencia
 from ingestao.caixa import Caixa
 
 PESO_POR_VEZ = 2_000  # recibos por transação: ~0,3 s de travas
 
+REUTILIZADO = "id de evento reutilizado com outro conteúdo"
+
 ChaveDoEvento = tuple[int, str]
+
+
+class EventoGravado(NamedTuple):
+    """Um evento lógico como está no banco, depois de gravados os desta transação."""
+
+    id: int
+    conteudo: str
+    mensagem_id: int | None
+    recepcao_id: int
+    indice: int
+
+
+Gravados = dict[ChaveDoEvento, EventoGravado]
 
 
 def aplicar_recepcoes(linhas: Sequence[tuple[Any, ...]]) -> list[int]:
@@ -37,15 +53,17 @@ def aplicar_recepcoes(linhas: Sequence[tuple[Any, ...]]) -> list[int]:
     elenco = Elenco(recepcao.integracao_id for recepcao in recepcoes)
     itens = [item for r in recepcoes for item in ler_recepcao(r, elenco.vista(r.integracao_id))]
     gravados, novos = _gravar_eventos(itens)
-    _gravar_ocorrencias(itens, gravados, novos)
-    abrir(_pendencias(itens, gravados, novos, agora))
     soltos = [
-        EventoSolto(gravados[chave][0], chave[0], item.linha["id_externo"])
-        for chave, item in _primeiros(itens).items()
-        if gravados[chave][0] in novos and item.linha is not None
+        EventoSolto(gravados[chave].id, chave[0], item.linha["id_externo"])
+        for chave, item in primeiros_itens(itens).items()
+        if gravados[chave].id in novos and item.linha is not None
     ]
-    materializar(atar(soltos, elenco, agora), agora)
-    return [evento.id for evento in soltos]
+    das_repeticoes = {gravado.mensagem_id for gravado in gravados.values() if gravado.mensagem_id is not None}
+    amarra = atar(soltos, elenco, agora, travar=das_repeticoes)
+    _gravar_ocorrencias(itens, gravados, novos)
+    materializar({*amarra.mensagens, *antecipar(itens, gravados)}, agora)
+    abrir(_pendencias(itens, gravados, novos, agora))
+    return [evento.id for evento in soltos if evento.id not in amarra.atados]
 
 
 def montar_recepcao(linha: tuple[Any, ...]) -> RecepcaoLida:
@@ -57,7 +75,7 @@ def montar_recepcao(linha: tuple[Any, ...]) -> RecepcaoLida:
     return RecepcaoLida(id=id_, integracao_id=integracao_id, recebida_em=recebida_em, chamada=chamada)
 
 
-def _primeiros(itens: Sequence[ItemLido]) -> dict[ChaveDoEvento, ItemLido]:
+def primeiros_itens(itens: Sequence[ItemLido]) -> dict[ChaveDoEvento, ItemLido]:
     """O primeiro item de cada evento lógico, em ordem de recepção."""
     primeiros: dict[ChaveDoEvento, ItemLido] = {}
     for item in itens:
@@ -66,9 +84,9 @@ def _primeiros(itens: Sequence[ItemLido]) -> dict[ChaveDoEvento, ItemLido]:
     return primeiros
 
 
-def _gravar_eventos(itens: Sequence[ItemLido]) -> tuple[dict[ChaveDoEvento, tuple[int, str]], set[int]]:
-    """Grava os eventos que ainda não existem; devolve (id, conteúdo) de todos e os ids dos novos."""
-    primeiros = _primeiros(itens)
+def _gravar_eventos(itens: Sequence[ItemLido]) -> tuple[Gravados, set[int]]:
+    """Grava os eventos que ainda não existem; devolve todos, como estão no banco, e os ids dos novos."""
+    primeiros = primeiros_itens(itens)
     novos = {
         id_
         for (id_,) in executar(
@@ -76,24 +94,42 @@ def _gravar_eventos(itens: Sequence[ItemLido]) -> tuple[dict[ChaveDoEvento, tupl
         )
     }
     chaves = [{"integracao_id": integracao_id, "chave": chave} for integracao_id, chave in primeiros]
-    gravados = {
-        (integracao_id, chave): (id_, conteudo)
-        for id_, integracao_id, chave, conteudo in executar(SQL_BUSCAR_EVENTOS, chaves)
+    return buscar_gravados(chaves), novos
+
+
+def buscar_gravados(chaves: Sequence[dict[str, Any]]) -> Gravados:
+    """Os eventos lógicos destas chaves (`integracao_id`, `chave`), como estão no banco."""
+    return {
+        (integracao_id, chave): EventoGravado(id_, *resto)
+        for id_, integracao_id, chave, *resto in executar(SQL_BUSCAR_EVENTOS, chaves)
     }
-    return gravados, novos
 
 
-def _gravar_ocorrencias(
-    itens: Sequence[ItemLido], gravados: dict[ChaveDoEvento, tuple[int, str]], novos: set[int]
-) -> None:
+def antecipar(itens: Sequence[ItemLido], gravados: Gravados) -> set[int]:
+    """Corrige a primeira recepção dos eventos que outro worker gravou antes; devolve as mensagens deles."""
+    linhas = [
+        {
+            "id": gravados[chave].id,
+            "recepcao_id": item.recepcao.id,
+            "indice": item.indice,
+            "recebido_em": item.recepcao.recebida_em,
+        }
+        for chave, item in primeiros_itens(itens).items()
+        if evento_do(item, gravados) is not None
+        and (item.recepcao.id, item.indice) < (gravados[chave].recepcao_id, gravados[chave].indice)
+    ]
+    return {id_ for (id_,) in executar(SQL_ANTECIPAR_EVENTOS, linhas) if id_ is not None}
+
+
+def _gravar_ocorrencias(itens: Sequence[ItemLido], gravados: Gravados, novos: set[int]) -> None:
     """Uma linha por item de recepção: o evento de que fala, e se o repetiu."""
     vistos: set[int] = set()
     linhas: list[dict[str, Any]] = []
     for item in itens:
-        evento_id = _evento_do(item, gravados)
+        evento_id = evento_do(item, gravados)
         ilegivel = item.ilegivel.detalhe if item.ilegivel else ""
         if evento_id is None and item.ilegivel is None:
-            ilegivel = "id de evento reutilizado com outro conteúdo"
+            ilegivel = REUTILIZADO
         linhas.append(
             {
                 "recepcao_id": item.recepcao.id,
@@ -109,55 +145,72 @@ def _gravar_ocorrencias(
     executar(SQL_GRAVAR_OCORRENCIAS, linhas)
 
 
-def _evento_do(item: ItemLido, gravados: dict[ChaveDoEvento, tuple[int, str]]) -> int | None:
+def evento_do(item: ItemLido, gravados: Gravados) -> int | None:
     """O evento lógico do item; None se ilegível, ou se o id de evento já é de outro conteúdo."""
     if item.linha is None:
         return None
-    evento_id, conteudo = gravados[item.linha["integracao_id"], item.linha["chave"]]
-    return evento_id if conteudo == item.linha["conteudo"] else None
+    gravado = gravados[item.linha["integracao_id"], item.linha["chave"]]
+    return gravado.id if gravado.conteudo == item.linha["conteudo"] else None
 
 
 def _pendencias(
-    itens: Sequence[ItemLido],
-    gravados: dict[ChaveDoEvento, tuple[int, str]],
-    novos: set[int],
-    agora: datetime,
+    itens: Sequence[ItemLido], gravados: Gravados, novos: set[int], agora: datetime
 ) -> list[dict[str, Any]]:
     """As exceções que a leitura já mostra: ilegível, id reutilizado, estado não mapeado."""
     abertas: list[dict[str, Any]] = []
     for item in itens:
-        recepcao_id = item.recepcao.id
-        alvo = alvo_da_ocorrencia(recepcao_id, item.indice)
-        integracao_id = item.recepcao.integracao_id
-        evento_id = _evento_do(item, gravados)
         if item.ilegivel is not None:
-            tipo, detalhe = TipoDeExcecao(item.ilegivel.motivo.value), limpar(item.ilegivel.detalhe)
-            abertas.append(
-                pendencia(tipo, alvo, integracao_id, agora, detalhe=detalhe, recepcao_id=recepcao_id)
-            )
-        elif evento_id is None:
-            tipo, detalhe = (
-                TipoDeExcecao.ID_DE_EVENTO_REUTILIZADO,
-                f"chave {item.linha and item.linha['chave']}",
-            )
-            abertas.append(
-                pendencia(tipo, alvo, integracao_id, agora, detalhe=detalhe, recepcao_id=recepcao_id)
-            )
-        elif evento_id in novos and item.linha is not None and item.linha["estado"] is None:
-            tipo, detalhe = TipoDeExcecao.ESTADO_NAO_MAPEADO, f"estado {item.linha['estado_bruto']}"
-            alvo = alvo_do_evento(evento_id)
-            abertas.append(
-                pendencia(
-                    tipo,
-                    alvo,
-                    integracao_id,
-                    agora,
-                    evento_id=evento_id,
-                    detalhe=detalhe,
-                    recepcao_id=recepcao_id,
-                )
-            )
+            abertas.append(pendencia_ilegivel(item, agora))
+            continue
+        assert item.linha is not None
+        gravado = gravados[item.linha["integracao_id"], item.linha["chave"]]
+        if gravado.conteudo != item.linha["conteudo"]:
+            abertas.append(pendencia_reutilizado(item, gravado, agora))
+        elif gravado.id in novos and item.linha["estado"] is None:
+            abertas.append(pendencia_nao_mapeado(item, gravado.id, agora))
     return abertas
+
+
+def pendencia_ilegivel(item: ItemLido, agora: datetime) -> dict[str, Any]:
+    """O item que não se leu."""
+    assert item.ilegivel is not None
+    return pendencia(
+        TipoDeExcecao(item.ilegivel.motivo.value),
+        alvo_da_ocorrencia(item.recepcao.id, item.indice),
+        item.recepcao.integracao_id,
+        agora,
+        detalhe=limpar(item.ilegivel.detalhe),
+        recepcao_id=item.recepcao.id,
+    )
+
+
+def pendencia_reutilizado(item: ItemLido, gravado: EventoGravado, agora: datetime) -> dict[str, Any]:
+    """O id de evento que já era de outro conteúdo. Uma por conteúdo: reenviá-lo igual não abre outra."""
+    assert item.linha is not None
+    return pendencia(
+        TipoDeExcecao.ID_DE_EVENTO_REUTILIZADO,
+        alvo_da_reutilizacao(gravado.id, item.linha["conteudo"]),
+        item.recepcao.integracao_id,
+        agora,
+        evento_id=gravado.id,
+        detalhe=f"{item.linha['chave']} já contou outra coisa; agora diz {item.linha['estado_bruto']} "
+        f"de {item.linha['id_externo']}",
+        recepcao_id=item.recepcao.id,
+    )
+
+
+def pendencia_nao_mapeado(item: ItemLido, evento_id: int, agora: datetime) -> dict[str, Any]:
+    """O estado que não está na tabela do formato."""
+    assert item.linha is not None
+    return pendencia(
+        TipoDeExcecao.ESTADO_NAO_MAPEADO,
+        alvo_do_evento(evento_id),
+        item.recepcao.integracao_id,
+        agora,
+        evento_id=evento_id,
+        detalhe=f"estado {item.linha['estado_bruto']}",
+        recepcao_id=item.recepcao.id,
+    )
 
 
 CAIXA_DE_RECEPCOES = Caixa(

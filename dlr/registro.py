@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import phonenumbers
@@ -18,6 +18,7 @@ MENSAGENS_POR_CHAMADA = 1_000
 IDS_POR_MENSAGEM = 255  # partes de uma mensagem concatenada (UDH, um octeto)
 ID_CARACTERES = 200
 ENDERECO_CARACTERES = 100
+COMPLETAVEIS = ("origem", "destino", "rota", "registered_delivery", "apresentada_em", "aceita")
 
 # Registrar de novo completa o que faltava e não troca o que já se sabia: a mensagem é imutável.
 SQL_GRAVAR_MENSAGENS = """
@@ -33,11 +34,23 @@ SQL_GRAVAR_MENSAGENS = """
     )
     ORDER BY integracao_id, id_interno COLLATE "C"
     ON CONFLICT (integracao_id, id_interno) DO UPDATE SET
+        origem = coalesce(nullif(m.origem, ''), excluded.origem),
+        destino = coalesce(nullif(m.destino, ''), excluded.destino),
+        destino_e164 = CASE m.destino WHEN '' THEN excluded.destino_e164 ELSE m.destino_e164 END,
         rota = coalesce(m.rota, excluded.rota),
         registered_delivery = coalesce(m.registered_delivery, excluded.registered_delivery),
         apresentada_em = coalesce(m.apresentada_em, excluded.apresentada_em),
         aceita = coalesce(m.aceita, excluded.aceita)
     RETURNING id, id_interno
+"""
+
+# As que já existem, na ordem de `dlr.gravacao`: o INSERT as travaria por id interno, e um worker no meio
+# do caminho por id; os dois se esperariam.
+SQL_TRAVAR_REGISTRADAS = """
+    SELECT m.id FROM dlr_mensagem m
+    JOIN json_to_recordset(%(linhas)s::json) AS r(integracao_id bigint, id_interno text)
+        ON m.integracao_id = r.integracao_id AND m.id_interno = r.id_interno
+    ORDER BY m.id FOR NO KEY UPDATE OF m
 """
 
 SQL_GRAVAR_IDENTIFICADORES = """
@@ -98,11 +111,17 @@ def registrar(integracao: Integracao, crus: Sequence[Any], agora: datetime) -> l
 
 
 def _gravar_mensagens(lidas: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Grava e devolve id interno → id. A mesma mensagem duas vezes na chamada é uma."""
+    """Grava e devolve id interno → id. A mesma mensagem duas vezes na chamada é uma, que se completa."""
     unicas: dict[str, dict[str, Any]] = {}
     for lida in lidas:
-        unicas.setdefault(lida["id_interno"], lida)
+        primeira = unicas.setdefault(lida["id_interno"], dict(lida))
+        if primeira["destino"] is None:
+            primeira["destino_e164"] = lida["destino_e164"]
+        for campo in COMPLETAVEIS:
+            if primeira[campo] is None:
+                primeira[campo] = lida[campo]
     colunas = [{k: v for k, v in lida.items() if k not in ("ids", "indice")} for lida in unicas.values()]
+    executar(SQL_TRAVAR_REGISTRADAS, colunas)
     return {id_interno: id_ for id_, id_interno in executar(SQL_GRAVAR_MENSAGENS, colunas)}
 
 
@@ -172,6 +191,7 @@ def _ler_ids(crus: Any) -> list[tuple[str, int | None]]:
             not isinstance(parte, int) or isinstance(parte, bool) or not 1 <= parte <= 255
         ):
             raise RegistroInvalido("parte_invalida", "`parte` é um inteiro de 1 a 255.")
+        valor = valor.strip()  # os leitores também aparam: nunca um lado só
         if casavel(valor):  # "", "None" e "null" são o jeito de alguns sistemas dizerem que não há id
             ids.append((valor, parte))
     return ids
@@ -209,7 +229,10 @@ def _instante(valor: Any) -> datetime | None:
         raise RegistroInvalido("data_invalida", "Datas são ISO 8601 com fuso.") from erro
     if lido.tzinfo is None:
         raise RegistroInvalido("data_invalida", "A data precisa do fuso (Z ou -03:00).")
-    return lido
+    try:
+        return lido.astimezone(UTC)
+    except OverflowError as erro:  # o ano 0 ou 10000 em UTC entraria no banco e não sairia mais
+        raise RegistroInvalido("data_invalida", "A data está fora do que se pode guardar.") from erro
 
 
 def gravar_verificacao(cru: Any, mensagem_id: int) -> Verificacao:

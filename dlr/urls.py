@@ -14,5 +14,9 @@ urlpatterns = [
     ),
     path("dlr/relatorio", views.RelatorioView.as_view(), name="dlr-relatorio"),
     path("dlr/callback/<slug:slug>", views.CallbackView.as_view(), name="dlr-callback"),
-    path("dlr/callback/<slug:slug>/<str:token>", views.CallbackView.as_view(), name="dlr-callback-token"),
+    path(
+        "dlr/callback/<slug:slug>/<str:token>",
+        views.CallbackComTokenView.as_view(),
+        name="dlr-callback-token",
+    ),
 ]

@@ -6,13 +6,14 @@ from io import StringIO
 from typing import Any
 
 import orjson
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpResponse
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from config.erros import ErroDaApi
+from config.rotas import RotaDeMaquina
 from dlr import consultas, esquema, porta
 from dlr.autenticacao import buscar_por_bearer
 from dlr.models import Integracao, Mensagem
@@ -23,7 +24,10 @@ from ingestao.caixa import PortaFechada
 PERIODO_MAXIMO = timedelta(days=92)
 
 
-class CallbackView(APIView):
+@extend_schema_view(
+    get=extend_schema(operation_id="callback_por_get"), post=extend_schema(operation_id="callback_por_post")
+)
+class CallbackView(RotaDeMaquina):
     """`/dlr/callback/<slug>[/<token>]`: a chamada da transportadora."""
 
     @extend_schema(**esquema.CALLBACK)
@@ -45,11 +49,22 @@ class CallbackView(APIView):
             raise ErroDaApi(
                 503, "fila_cheia", "A fila está cheia; reenvie depois.", espera_s=fechada.espera_s
             ) from fechada
+        finally:
+            # Um 5xx é registrado pelo Django com o caminho, e nele vai o token.
+            request._request.path = porta.mascarar(request._request.path, token)
         despertador_de_recepcoes.acordar()
         return HttpResponse(resposta.corpo, status=resposta.status, content_type=resposta.tipo)
 
 
-class _DaIntegracao(APIView):
+@extend_schema_view(
+    get=extend_schema(operation_id="callback_com_token_por_get"),
+    post=extend_schema(operation_id="callback_com_token_por_post"),
+)
+class CallbackComTokenView(CallbackView):
+    """O mesmo callback, com o token no caminho."""
+
+
+class _DaIntegracao(RotaDeMaquina):
     """As rotas de quem envia: `Authorization: Bearer <token da integração>`."""
 
     def integracao(self, request: Request) -> Integracao:
@@ -63,6 +78,8 @@ class _DaIntegracao(APIView):
         """O corpo em JSON. Levanta 400."""
         try:
             return orjson.loads(request.body)
+        except RequestDataTooBig as erro:
+            raise ErroDaApi(413, "corpo_grande", "O corpo é grande demais; divida a chamada.") from erro
         except orjson.JSONDecodeError as erro:
             raise ErroDaApi(400, "json_invalido", "O corpo não é JSON em UTF-8 que se possa ler.") from erro
 

@@ -4,10 +4,12 @@ import redis
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 
+from dlr.processamento import CAIXA_DE_RECEPCOES
 from ingestao.caixa.medida import idade_s
 from ingestao.eventos.processamento import CAIXA_DE_LOTES
 from painel.verificacoes import broker_que_despeja, durabilidade_frouxa
 
+CAIXAS = {"o lote mais antigo": CAIXA_DE_LOTES, "a recepção mais antiga": CAIXA_DE_RECEPCOES}
 IDADE_MAXIMA_S = 300  # item esperando há mais que isto: os workers não estão dando conta
 
 
@@ -46,5 +48,7 @@ def _conferir_broker() -> str:
 
 
 def _conferir_fila() -> str:
-    idade = idade_s(CAIXA_DE_LOTES)
-    return "ok" if idade <= IDADE_MAXIMA_S else f"o lote mais antigo espera há {idade:.0f} s"
+    """`ok` só com as duas caixas em dia; senão, o que espera em cada uma."""
+    idades = {quem: idade_s(caixa) for quem, caixa in CAIXAS.items()}
+    atrasos = [f"{quem} espera há {idade:.0f} s" for quem, idade in idades.items() if idade > IDADE_MAXIMA_S]
+    return "; ".join(atrasos) or "ok"

@@ -3,16 +3,27 @@
 from typing import Any
 
 from celery import current_app
+from django.db.models import Count
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerForaDoAr
 
+from dlr.models import EventoLogico, Excecao, Mensagem, Recepcao, SituacaoDaExcecao
+from dlr.processamento import CAIXA_DE_RECEPCOES
 from ingestao.caixa import Caixa
 from ingestao.caixa.medida import medir
 from ingestao.eventos.processamento import CAIXA_DE_LOTES
 from ingestao.models import Aplicativo, Erro, Evento, Sessao
 
-CAIXAS: dict[str, Caixa] = {"lotes": CAIXA_DE_LOTES}
-CONTADOS = {"aplicativos": Aplicativo, "sessoes": Sessao, "eventos": Evento, "erros": Erro}
+CAIXAS: dict[str, Caixa] = {"lotes": CAIXA_DE_LOTES, "recepcoes": CAIXA_DE_RECEPCOES}
+CONTADOS = {
+    "aplicativos": Aplicativo,
+    "sessoes": Sessao,
+    "eventos": Evento,
+    "erros": Erro,
+    "mensagens": Mensagem,
+    "recepcoes": Recepcao,
+    "eventos_logicos": EventoLogico,
+}
 CONTAGEM_MAXIMA = 1_000_000  # profundidade acima disto é "muito"; contar mais só atrasaria a resposta
 ESPERA_DOS_WORKERS_S = 1.0
 
@@ -22,7 +33,7 @@ def retratar() -> dict[str, Any]:
     return {
         "filas": {nome: _retratar_caixa(caixa) for nome, caixa in CAIXAS.items()},
         "linhas": {nome: modelo._default_manager.count() for nome, modelo in CONTADOS.items()},
-        "excecoes_abertas": {},
+        "excecoes_abertas": contar_excecoes_abertas(),
         "workers_vivos": contar_workers(),
     }
 
@@ -34,6 +45,12 @@ def _retratar_caixa(caixa: Caixa) -> dict[str, Any]:
         "mais_antigo_s": round(medida.idade_s(timezone.now()), 3),
         "estacionados": caixa.modelo._default_manager.filter(estacionado_em__isnull=False).count(),
     }
+
+
+def contar_excecoes_abertas() -> dict[str, int]:
+    """Quantas exceções abertas há de cada tipo; só os tipos que têm alguma. Índice: excecao_por_situacao."""
+    abertas = Excecao.objects.filter(situacao=SituacaoDaExcecao.ABERTA).order_by()
+    return dict(abertas.values_list("tipo").annotate(quantas=Count("id")).order_by("tipo"))
 
 
 def contar_workers() -> int | None:

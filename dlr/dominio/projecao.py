@@ -113,7 +113,7 @@ def projetar(
         )
         for parte in todas
     ]
-    estado, final, motivo = _juntar(projetadas)
+    estado, final, motivo = _juntar(projetadas, decididas.get(None))
     papeis = tuple((evento.id, _papel_do(evento.id, projetadas)) for evento in eventos)
     return Projecao(
         estado=estado,
@@ -191,8 +191,11 @@ def _sem_final(
     )
 
 
-def _juntar(partes: Sequence[_ParteProjetada]) -> tuple[Estado | None, bool, Motivo]:
-    """O estado do todo: o comum a todas as partes; enquanto falta alguma, o menos avançado."""
+def _juntar(partes: Sequence[_ParteProjetada], decidido: Estado | None) -> tuple[Estado | None, bool, Motivo]:
+    """O estado do todo: o comum a todas as partes; enquanto falta alguma, o menos avançado.
+
+    `decidido` é o que uma pessoa escolheu para a mensagem inteira: desempata partes que terminaram diferente.
+    """
     if len(partes) == 1:
         return partes[0].estado, partes[0].final, partes[0].motivo
     estados = {parte.estado for parte in partes}
@@ -200,6 +203,8 @@ def _juntar(partes: Sequence[_ParteProjetada]) -> tuple[Estado | None, bool, Mot
         if len(estados) == 1:
             motivo = next((p.motivo for p in partes if p.motivo != Motivo.FINAL), Motivo.FINAL)
             return partes[0].estado, True, motivo
+        if decidido in estados:
+            return decidido, True, Motivo.DECISAO
         # Metade entregue não é entregue: o todo não chegou inteiro, e uma pessoa decide.
         return Estado.UNKNOWN, False, Motivo.PARTES_DIVERGENTES
     pendentes = [parte.estado for parte in partes if not parte.final and parte.estado is not None]

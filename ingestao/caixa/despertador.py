@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError as BrokerForaDoAr
 registro = logging.getLogger("lastro.caixa")
 
 VALIDADE_S = 10  # mensagem perdida depois de erguida a bandeira: o silêncio dura no máximo isto
-INTERVALO_S = 0.004  # junta os pedidos de uma rajada; abaixo do tempo de um COMMIT, não se nota
+INTERVALO_S = 0.02  # junta os pedidos de uma rajada; o primeiro depois de uma calmaria sai na hora
 DESCANSO_S = 1.0  # com o Valkey fora, uma tentativa por segundo basta
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
+from config.banco.cursor import cursor_direto
 from ingestao.caixa.modelo import ItemDaCaixa
 
 registro = logging.getLogger("lastro.caixa")
@@ -149,7 +149,7 @@ class Caixa:
             "somente": somente,
         }
         # Cursor do psycopg, binário: com o do Django os bytes viriam como texto, em dobro.
-        with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        with cursor_direto() as cursor:
             return cursor.execute(sql, parametros, binary=True).fetchall()
 
     def _isolar(self, ids: list[int], erro: Exception, balanco: Balanco) -> None:

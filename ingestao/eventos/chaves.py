@@ -6,12 +6,9 @@ import uuid
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from django.db.models import Q
-from django.utils import timezone
+from config.banco.cursor import cursor_direto
 
-from ingestao.models import Aplicativo
-
-VALIDADE_S = 2.0  # uma mudança no painel vale em segundos; uma consulta por chave a cada dois
+VALIDADE_S = 4.0  # uma mudança no painel vale em segundos
 CHAVES_NA_MEMORIA = 10_000  # inclui as desconhecidas, para que adivinhar chaves não vire consulta nem memória
 
 
@@ -61,16 +58,20 @@ def buscar_aplicativo(chave: str) -> AplicativoVisto | None:
     return visto
 
 
+# Índices: o único de chave e o de chave_anterior. Consulta preparada, sem o ORM: com muitos sites, quase todo
+# lote encontra o cache vencido, e montar a consulta custava mais que gravá-lo.
+SQL_BUSCAR = """
+    SELECT id, dominios, franquia, politica FROM ingestao_aplicativo
+    WHERE NOT deletado AND (chave = %(chave)s OR (chave_anterior = %(chave)s AND chave_anterior_ate > now()))
+    LIMIT 1
+"""
+
+
 def _consultar(chave: str) -> AplicativoVisto | None:
-    if not chave.startswith("pk_"):
+    if not chave.startswith("pk_") or "\x00" in chave:
         return None
-    linha = (
-        Aplicativo.objects.filter(
-            Q(chave=chave) | Q(chave_anterior=chave, chave_anterior_ate__gt=timezone.now()), deletado=False
-        )
-        .values_list("id", "dominios", "franquia", "politica")
-        .first()
-    )
+    with cursor_direto() as cursor:
+        linha = cursor.execute(SQL_BUSCAR, {"chave": chave}, prepare=True).fetchone()
     if linha is None:
         return None
     id_do_aplicativo, dominios, franquia, politica = linha

@@ -11,8 +11,8 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import psycopg
-from django.db import connection
+
+from config.banco.cursor import cursor_direto
 
 # Uma ida: em autocommit, o INSERT é a transação inteira, e só se responde depois do COMMIT dele.
 SQL_GRAVAR_LOTE = """
@@ -207,8 +207,7 @@ def gravar_lote(
     não foi possível gravar. O cursor é o do psycopg, de parâmetros no servidor: com o do Django os
     bytes viajariam como texto, em dobro.
     """
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with cursor_direto() as cursor:
         cursor.execute(
             SQL_GRAVAR_LOTE,
             (
@@ -280,6 +279,6 @@ def _executar(sql: str, linhas: Sequence[dict[str, Any]], **parametros: Any) -> 
     """Uma ida ao banco com as linhas num vetor JSON; sem linhas, nenhuma ida."""
     if not linhas:
         return []
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    with cursor_direto() as cursor:
         cursor.execute(sql, {"linhas": orjson.dumps(linhas).decode(), **parametros}, prepare=True)
         return cursor.fetchall() if cursor.description else []

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from ingestao.caixa import Caixa
 from ingestao.eventos import gravacao
-from ingestao.eventos.agrupamento import agrupar, e_erro
+from ingestao.eventos.agrupamento import Grupo, agrupar, e_erro
 from ingestao.eventos.cota import PERCENTUAIS_DE_AVISO, periodo_de
 from ingestao.models import Lote
 
@@ -31,7 +31,7 @@ Linha = dict[str, Any]
 
 
 class LoteRecebido(NamedTuple):
-    """As colunas do lote que o processamento lê, na ordem em que a caixa as entrega."""
+    """As colunas do lote que o processamento lê, na ordem em que a caixa as entrega, e o dia do uso."""
 
     id: int
     peso: int
@@ -39,6 +39,7 @@ class LoteRecebido(NamedTuple):
     aplicativo_id: UUID | None
     conteudo: bytes | None
     recusas: dict[str, list[int]] | None
+    dia: date
 
 
 class EventoAberto(NamedTuple):
@@ -47,11 +48,12 @@ class EventoAberto(NamedTuple):
     evento: Linha
     lote: LoteRecebido
     sessao: ChaveDaSessao
+    grupo: Grupo | None
 
 
 def aplicar_lotes(linhas: Sequence[tuple]) -> list[str]:
     """Aplica os lotes (tuplas de `LoteRecebido`) na transação aberta; devolve os seguimentos."""
-    lotes = [LoteRecebido(*linha) for linha in linhas]
+    lotes = [LoteRecebido._make((*linha, _dia(linha[2]))) for linha in linhas]
     sessoes, abertos = _abrir(lotes)
     ids = _garantir_sessoes(sessoes)
     novos = _gravar_eventos(abertos, ids)
@@ -98,7 +100,10 @@ def _abrir(lotes: Iterable[LoteRecebido]) -> tuple[dict[ChaveDaSessao, Linha], l
             evento["id"] = uuid5_texto(f"{aplicativo}:{evento['evento_id']}")
             evento["aplicativo_id"] = aplicativo
             evento["criado_em"] = recebido_em
-            abertos.append(EventoAberto(evento, lote, chave))
+            grupo = agrupar(evento) if e_erro(evento) else None
+            if grupo is not None:
+                evento["erro_id"] = uuid5_texto(f"{aplicativo}:v{grupo.versao}:{grupo.impressao}")
+            abertos.append(EventoAberto(evento, lote, chave, grupo))
     return sessoes, abertos
 
 
@@ -125,29 +130,21 @@ def _gravar_eventos(abertos: list[EventoAberto], ids: dict[ChaveDaSessao, int]) 
             continue
         primeiros[evento["id"]] = aberto
         evento["sessao_id"] = ids[aberto.sessao]
-        if e_erro(evento):
-            evento["erro_id"] = id_do_erro(evento)
     entraram = gravacao.gravar_eventos([aberto.evento for aberto in primeiros.values()])
     return [aberto for id_, aberto in primeiros.items() if id_ in entraram]
-
-
-def id_do_erro(evento: Linha) -> str:
-    """O id do grupo de erro, sem consultar o banco: UUIDv5 de aplicativo, versão e impressão."""
-    grupo = agrupar(evento)
-    return uuid5_texto(f"{evento['aplicativo_id']}:v{grupo.versao}:{grupo.impressao}")
 
 
 def _somar_erros(novos: list[EventoAberto]) -> list[UUID]:
     """Soma as ocorrências novas aos grupos; devolve os que regrediram."""
     somas: dict[str, Linha] = {}
     chegadas: dict[str, datetime] = {}
-    for evento, lote, _ in novos:
-        erro_id = evento.get("erro_id")
-        if erro_id is None:
+    for evento, lote, _, grupo in novos:
+        if grupo is None:
             continue
+        erro_id = evento["erro_id"]
         soma = somas.get(erro_id)
         if soma is None:
-            soma = somas[erro_id] = _linha_do_erro(erro_id, evento)
+            soma = somas[erro_id] = _linha_do_erro(evento, grupo)
         soma["quantidade"] += 1
         soma["primeira_ocorrencia_em"] = min(soma["primeira_ocorrencia_em"], evento["ocorrido_em"])
         soma["ultima_ocorrencia_em"] = max(soma["ultima_ocorrencia_em"], evento["ocorrido_em"])
@@ -156,10 +153,10 @@ def _somar_erros(novos: list[EventoAberto]) -> list[UUID]:
     return gravacao.reabrir_erros([{"id": id_, "recebido_em": em} for id_, em in chegadas.items()])
 
 
-def _linha_do_erro(erro_id: str, evento: Linha) -> Linha:
-    grupo = agrupar(evento)
+def _linha_do_erro(evento: Linha, grupo: Grupo) -> Linha:
+    """O grupo por gravar. O id é UUIDv5 de aplicativo, versão e impressão: não se consulta o banco."""
     return {
-        "id": erro_id,
+        "id": evento["erro_id"],
         "aplicativo_id": evento["aplicativo_id"],
         "impressao": grupo.impressao,
         "versao": grupo.versao,
@@ -177,7 +174,7 @@ def _somas_das_sessoes(
 ) -> list[Linha]:
     """Uma linha por sessão tocada. Atividade conta sempre (PULSO e repetido também); o resto, só o novo."""
     somas: dict[ChaveDaSessao, Linha] = {}
-    for evento, _, chave in abertos:
+    for evento, _, chave, _ in abertos:
         ocorrido_em = evento["ocorrido_em"]
         soma = somas.get(chave)
         if soma is None:
@@ -192,7 +189,7 @@ def _somas_das_sessoes(
             soma["ultima_atividade_em"] = ocorrido_em
         elif ocorrido_em < soma["primeira_atividade_em"]:
             soma["primeira_atividade_em"] = ocorrido_em
-    for evento, _, chave in novos:
+    for evento, _, chave, _ in novos:
         soma = somas[chave]
         soma["eventos"] += 1
         if "erro_id" in evento:
@@ -217,7 +214,7 @@ def _guardar_mais_recente(soma: Linha, evento: Linha, campo: str, campo_em: str,
 
 def _primeiros_eventos(novos: list[EventoAberto]) -> list[Linha]:
     primeiros: dict[UUID, datetime] = {}
-    for _, lote, (aplicativo, _externa) in novos:
+    for _, lote, (aplicativo, _externa), _ in novos:
         primeiros[aplicativo] = min(primeiros.get(aplicativo, lote.recebido_em), lote.recebido_em)
     return [{"id": id_, "primeiro_evento_em": em} for id_, em in primeiros.items()]
 
@@ -226,15 +223,15 @@ def _somar_uso(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> list[int
     """Soma eventos e recusas ao dia em que a porta recebeu; devolve os avisos de franquia novos."""
     uso: dict[tuple[UUID, date], list[int]] = defaultdict(lambda: [0, 0])
     recusas: dict[tuple[UUID | None, date, str], list[int]] = defaultdict(lambda: [0, 0])
-    for _, lote, (aplicativo, _externa) in novos:
-        uso[aplicativo, _dia(lote)][0] += 1
+    for _, lote, (aplicativo, _externa), _ in novos:
+        uso[aplicativo, lote.dia][0] += 1
     for lote in lotes:
         for motivo, (requisicoes, eventos) in (lote.recusas or {}).items():
-            soma = recusas[lote.aplicativo_id, _dia(lote), motivo]
+            soma = recusas[lote.aplicativo_id, lote.dia, motivo]
             soma[0] += requisicoes
             soma[1] += eventos
             if lote.aplicativo_id is not None:
-                uso[lote.aplicativo_id, _dia(lote)][1] += eventos
+                uso[lote.aplicativo_id, lote.dia][1] += eventos
     gravacao.somar_uso(
         [{"aplicativo_id": a, "dia": d, "eventos": n, "recusados": r} for (a, d), (n, r) in uso.items()]
     )
@@ -250,9 +247,9 @@ def _somar_uso(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> list[int
     )
 
 
-def _dia(lote: LoteRecebido) -> date:
+def _dia(recebido_em: datetime) -> date:
     """O dia do uso: o da recepção, no fuso do servidor (`LASTRO_FUSO`)."""
-    return timezone.localtime(lote.recebido_em).date()
+    return timezone.localtime(recebido_em).date()
 
 
 CAIXA_DE_LOTES = Caixa(

@@ -1,43 +1,27 @@
-"""A porta dos sites: conferir, gravar, acordar, responder."""
+"""A porta dos sites como view do Django; o trabalho está em `atendimento.py`."""
 
 from typing import Any
 
-import orjson
 from django.http import HttpResponse
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from config.erros import ErroDaApi
-from ingestao.caixa import PortaFechada
+from config.rotas import RotaDeMaquina
 from ingestao.eventos import esquema
-from ingestao.eventos.recepcao import Recusado, receber, recusar
-from ingestao.tasks import despertador_de_lotes
+from ingestao.eventos.atendimento import atender
 
 
-class IngestaoView(APIView):
+class IngestaoView(RotaDeMaquina):
     """`POST /evento/ingestao`: um lote de eventos de um site. Sem token: a chave é pública."""
 
     @extend_schema(**esquema.INGESTAO)
     def post(self, request: Request) -> HttpResponse:
-        """Responde 202 só depois do COMMIT do lote; toda recusa também é gravada antes de responder."""
-        recebido_em = timezone.now()
-        try:
-            recibo = receber(request.body, request.META, recebido_em)
-        except Recusado as recusa:
-            recusar(recusa, recebido_em)
-            despertador_de_lotes.acordar()
-            raise ErroDaApi(
-                recusa.status, recusa.codigo, recusa.detalhe, espera_s=recusa.espera_s
-            ) from recusa
-        except PortaFechada as fechada:
-            raise ErroDaApi(
-                503, "fila_cheia", "A fila está cheia; reenvie depois.", espera_s=fechada.espera_s
-            ) from fechada
-        if recibo.gravou:
-            despertador_de_lotes.acordar()
-        return HttpResponse(orjson.dumps(recibo.resposta), status=202, content_type="application/json")
+        """202 só depois do COMMIT do lote."""
+        resposta = atender(request.body, request.META)
+        saida = HttpResponse(resposta.corpo, status=resposta.status, content_type="application/json")
+        if resposta.espera_s is not None:
+            saida["Retry-After"] = str(resposta.espera_s)
+        return saida
 
     @extend_schema(exclude=True)
     def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]

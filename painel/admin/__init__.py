@@ -1,5 +1,6 @@
 """As telas do painel, um módulo por aplicativo do Django.
 
+- `dlr/`               integrações, exceções, mensagens, recepções e eventos dos recibos.
 - `ingestao/`          aplicativos, sessões, eventos, erros, uso, recusas, avisos e a caixa de entrada.
 - `usuarios.py`        usuários e grupos.
 - `navegacao.py`       o menu.
@@ -12,8 +13,8 @@
 
 from django.contrib import admin
 
-from painel.admin import ingestao, usuarios
+from painel.admin import dlr, ingestao, usuarios
 
 admin.site.index_title = "Painel"
 
-__all__ = ["ingestao", "usuarios"]
+__all__ = ["dlr", "ingestao", "usuarios"]

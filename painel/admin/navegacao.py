@@ -16,6 +16,17 @@ MENU = (
         ),
     ),
     (
+        "Recibos (DLR)",
+        (
+            ("Exceções", "assignment_late", "dlr", "excecao"),
+            ("Mensagens", "sms", "dlr", "mensagem"),
+            ("Recepções", "move_to_inbox", "dlr", "recepcao"),
+            ("Eventos lógicos", "fact_check", "dlr", "eventologico"),
+            ("Integrações", "hub", "dlr", "integracao"),
+            ("Callbacks recusados", "block", "dlr", "recusadecallback"),
+        ),
+    ),
+    (
         "Medição",
         (
             ("Uso", "bar_chart", "ingestao", "uso"),
@@ -23,7 +34,13 @@ MENU = (
             ("Avisos", "notifications", "ingestao", "avisofranquia"),
         ),
     ),
-    ("Operação", (("Caixa de entrada", "inbox", "ingestao", "lote"),)),
+    (
+        "Operação",
+        (
+            ("Caixa de entrada", "inbox", "ingestao", "lote"),
+            ("Caixa de recepções", "all_inbox", "dlr", "recepcaopendente"),
+        ),
+    ),
     (
         "Acesso",
         (

@@ -3,12 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 
 from config import porta as modulo
+from config import recebimento
 from config.porta import porta
 
 Mensagens = list[dict[str, Any]]
@@ -71,6 +73,7 @@ def django_de_mentira(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return Resposta()
 
     monkeypatch.setattr(modulo, "_django", aplicacao)
+    monkeypatch.setattr(modulo, "_DIRETAS", {})
     return vistos
 
 
@@ -100,20 +103,21 @@ def test_quem_desiste_no_meio_nao_chega_ao_django_e_tem_resposta(
 def test_memoria_de_corpos_e_limitada_e_devolvida(
     django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modulo, "CORPOS_MAXIMO_BYTES", 10)
-    monkeypatch.setattr(modulo, "PEQUENO_BYTES", 4)
+    monkeypatch.setattr(recebimento, "CORPOS_MAXIMO_BYTES", 10)
+    monkeypatch.setattr(recebimento, "PEQUENO_BYTES", 4)
     for _ in range(3):
         assert visitar("/evento/ingestao", [b"x" * 10])[0]["status"] == 202
     comeco, corpo = visitar("/evento/ingestao", [b"x" * 6, b"x" * 5])
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "porta_cheia")
-    assert modulo._corpos_bytes == 0
-    monkeypatch.setattr(modulo, "CORPOS_MAXIMO_BYTES", 0)
+    assert recebimento._corpos_bytes == 0
+    monkeypatch.setattr(recebimento, "CORPOS_MAXIMO_BYTES", 0)
     assert visitar("/evento/ingestao", [b"x" * 4])[0]["status"] == 202, "os pequenos passam sempre"
 
 
 def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) -> None:
     solta = threading.Event()
     monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
+    monkeypatch.setattr(modulo, "_DIRETAS", {})
     monkeypatch.setattr(modulo, "_rodar_django", lambda ambiente: solta.wait(5))
     comeco, corpo = visitar("/evento/ingestao", [b"{}"])
     solta.set()
@@ -124,7 +128,7 @@ def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) ->
 def test_quem_se_cala_leva_408_com_cors(
     django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modulo, "SILENCIO_MAXIMO_S", 0.05)
+    monkeypatch.setattr(recebimento, "SILENCIO_MAXIMO_S", 0.05)
     comeco, corpo = visitar("/evento/ingestao", [b"{", 1.0, b"}"])
     assert comeco["status"] == 408
     assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
@@ -135,7 +139,7 @@ def test_quem_se_cala_leva_408_com_cors(
 def test_quem_pinga_sem_parar_tem_um_prazo_total(
     django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modulo, "CORPO_MAXIMO_S", 0.1)
+    monkeypatch.setattr(recebimento, "CORPO_MAXIMO_S", 0.1)
     comeco, _ = visitar("/evento/ingestao", [b"x", 0.04, b"x", 0.04, b"x", 0.04, b"x", 0.04, b"x"])
     assert comeco["status"] == 408
 
@@ -194,6 +198,38 @@ def test_resposta_transmitida_sai_em_pedacos_e_e_fechada(monkeypatch: pytest.Mon
     enviadas = visitar("/x", [b""], metodo="GET")
     assert [m["body"] for m in enviadas[1:]] == [b"a", b"b", b""]
     assert fechadas == [True]
+
+
+def test_rota_direta_recebe_corpo_e_cabecalhos_e_responde_com_cors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def direta(corpo: bytes, cabecalhos: dict[str, Any]) -> Any:
+        return SimpleNamespace(status=429, corpo=corpo + cabecalhos["HTTP_ORIGIN"].encode(), espera_s=7)
+
+    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": direta})
+    comeco, corpo = visitar("/x", [b"a", b"b"], cabecalhos=[(b"origin", b"https://o")])
+    assert (comeco["status"], corpo["body"]) == (429, b"abhttps://o")
+    cabecalhos = dict(comeco["headers"])
+    assert cabecalhos[b"retry-after"] == b"7"
+    assert cabecalhos[b"access-control-allow-origin"] == b"*"
+    assert cabecalhos[b"access-control-expose-headers"] == b"Retry-After"
+
+
+def test_defeito_numa_rota_direta_e_500_em_json_sem_traco(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: 1 / 0})
+    comeco, corpo = visitar("/x", [b""])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (500, "erro_interno")
+    assert b"ZeroDivision" not in corpo["body"]
+    assert "defeito numa rota direta" in caplog.text
+
+
+def test_rota_direta_lenta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) -> None:
+    solta = threading.Event()
+    monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
+    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: solta.wait(5)})
+    comeco, corpo = visitar("/x", [b"{}"])
+    solta.set()
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
 
 
 def test_ciclo_de_vida_e_respondido() -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from django.contrib.auth import authenticate, get_user_model
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from config import ambiente
+from dlr.models import Excecao, Integracao, RecepcaoPendente
 from ingestao.models import Aplicativo, Lote
 
 
@@ -68,8 +70,43 @@ def test_situacao_conta_filas_linhas_e_workers(db: None) -> None:
     assert situacao["filas"]["lotes"]["profundidade"] == 1
     assert situacao["filas"]["lotes"]["estacionados"] == 0
     assert situacao["filas"]["lotes"]["mais_antigo_s"] >= 0
-    assert situacao["linhas"] == {"aplicativos": 1, "sessoes": 0, "eventos": 0, "erros": 0}
+    assert situacao["filas"]["recepcoes"]["profundidade"] == 0
+    assert situacao["linhas"] == {
+        "aplicativos": 1,
+        "sessoes": 0,
+        "eventos": 0,
+        "erros": 0,
+        "mensagens": 0,
+        "recepcoes": 0,
+        "eventos_logicos": 0,
+    }
+    assert situacao["excecoes_abertas"] == {}
     assert situacao["workers_vivos"] == 0
+
+
+def test_situacao_conta_recepcoes_na_caixa_e_excecoes_abertas_por_tipo(db: None) -> None:
+    integracao = Integracao.objects.create(slug="op", formato="padrao", token_resumo="x")
+    RecepcaoPendente.objects.create(recepcao_id=1)
+    RecepcaoPendente.objects.create(recepcao_id=2, estacionado_em=timezone.now())
+    for n, (tipo, aberta) in enumerate(
+        [
+            ("sem_correlacao", True),
+            ("sem_correlacao", True),
+            ("conflito_final", True),
+            ("recibo_parcial", False),
+        ]
+    ):
+        Excecao.objects.create(
+            integracao=integracao,
+            tipo=tipo,
+            alvo=f"a:{n}",
+            situacao="aberta" if aberta else "descartada",
+            aberta_em=timezone.now(),
+        )
+    situacao = rodar("situacao")
+    assert situacao["filas"]["recepcoes"]["profundidade"] == 1
+    assert situacao["filas"]["recepcoes"]["estacionados"] == 1
+    assert situacao["excecoes_abertas"] == {"conflito_final": 1, "sem_correlacao": 2}
 
 
 def test_primeira_execucao_cria_uma_vez_e_guarda_a_senha(

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from dlr.models import RecepcaoPendente
 from ingestao.models import Lote
 from painel import saude
 from painel.verificacoes import conferir_broker, conferir_durabilidade
@@ -63,6 +64,16 @@ def test_fila_velha_nao_e_pronta(db: None, client: Client) -> None:
     resposta = client.get("/prontidao")
     assert resposta.status_code == 503
     assert "espera há" in resposta.json()["fila"]
+
+
+def test_recepcao_velha_tambem_nao_e_pronta(db: None, client: Client) -> None:
+    velha = timezone.now() - timezone.timedelta(seconds=saude.IDADE_MAXIMA_S + 60)
+    RecepcaoPendente.objects.create(recepcao_id=1, recebido_em=velha)
+    resposta = client.get("/prontidao")
+    assert resposta.status_code == 503
+    assert resposta.json()["fila"].startswith("a recepção mais antiga espera há 36")
+    Lote.objects.create(recebido_em=velha)
+    assert client.get("/prontidao").json()["fila"].startswith("o lote mais antigo espera há 36")
 
 
 def test_saude_nao_consulta_nada(client: Client, db: None, django_assert_num_queries: Any) -> None:

@@ -389,6 +389,11 @@ def test_cors_e_so_nesta_rota(client: Client, db: None) -> None:
         )
 
 
+@pytest.mark.parametrize("aceita", ["text/html", "image/png", "nada", ""])
+def test_o_accept_do_remetente_nao_perde_o_lote(postar: Postar, aceita: str) -> None:
+    assert postar(evento(), cabecalhos={"accept": aceita}).status_code == 202
+
+
 @pytest.mark.parametrize("metodo", ["get", "put", "patch", "delete"])
 def test_outro_metodo_e_405_em_json(client: Client, db: None, metodo: str) -> None:
     resposta = getattr(client, metodo)("/evento/ingestao")

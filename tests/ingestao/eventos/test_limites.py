@@ -100,13 +100,13 @@ def test_sem_valkey_so_a_primeira_requisicao_paga_a_espera(
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     janela = Janela()
     tentativas = itertools.count()
-    original: Callable[..., Any] = janela._script
+    original: Callable[..., Any] = janela._perguntar
 
     def contado(*args: Any) -> Any:
         next(tentativas)
         return original(*args)
 
-    janela._script = contado  # type: ignore[assignment]
+    janela._perguntar = contado  # type: ignore[assignment]
     assert [janela.contar("e", 1, 3).coube for _ in range(5)] == [True, True, True, False, False]
     assert next(tentativas) == 1
     agora = limites.time.monotonic()

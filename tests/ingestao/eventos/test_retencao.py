@@ -155,7 +155,7 @@ def test_beat_expurga_de_hora_em_hora_e_nao_guarda_agenda_em_disco() -> None:
 
 def test_cada_passo_usa_o_indice_que_diz(aplicativo: Aplicativo) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
         for (_, sql), indice in zip(
             retencao.PASSOS,
             ("sessao_por_atividade", "evento_por_chegada", "erro_por_ocorrencia"),

@@ -1,0 +1,19 @@
+"""As telas dos recibos, um arquivo por tabela.
+
+- `integracao.py`   a lista e o formulário; finais, token, excluir, restaurar. `formulario.py` são os campos.
+- `finais.py`       mudar os finais, ver o que mudaria e aplicar.
+- `experimento.py`  um payload colado, lido e não guardado.
+- `excecao.py`      a lista de trabalho e a página com a evidência.
+- `ato.py` `atuacao.py`  cada ato sobre exceções, de uma ou de muitas, e a página dele.
+- `candidata.py`    as mensagens de que um recibo poderia falar.
+- `explicacoes.py`  o que cada tipo, motivo e papel quer dizer, para quem opera.
+- `mensagem.py` `evento.py` `recepcao.py` `recusa.py`  o que se mandou e o que voltou.
+- `pendente.py`     recepções na caixa e o reexecutar.
+- `evidencia.py`    os bytes como chegaram, legíveis e inertes.
+- `telefone.py`     números mascarados.
+- `filtros.py` `contagens.py`  a barra das listas e os números com teto.
+"""
+
+from painel.admin.dlr import evento, excecao, integracao, mensagem, pendente, recepcao, recusa
+
+__all__ = ["evento", "excecao", "integracao", "mensagem", "pendente", "recepcao", "recusa"]

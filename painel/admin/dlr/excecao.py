@@ -1,0 +1,206 @@
+"""A lista de trabalho da operação: o que não se decidiu sozinho, com a evidência à mão."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from dlr.models import EventoLogico, Excecao, Mensagem, Recepcao, SituacaoDaExcecao, TipoDeExcecao
+from painel.admin.dlr.ato import ATOS, EM_CONFLITO, DescricaoDoAto
+from painel.admin.dlr.atuacao import AtosDeExcecao
+from painel.admin.dlr.candidata import listar_candidatas
+from painel.admin.dlr.evento import mostrar_lido
+from painel.admin.dlr.evidencia import listar_ocorrencias, montar_evidencia, telefones_de
+from painel.admin.dlr.explicacoes import ATOS as NOMES_DOS_ATOS
+from painel.admin.dlr.explicacoes import TIPOS
+from painel.admin.dlr.filtros import PorIntegracaoRecente, nomear_integracao
+from painel.admin.dlr.mensagem import (
+    CORES_DOS_ESTADOS,
+    descrever_estado,
+    explicar,
+    listar_eventos,
+    projecao_de,
+)
+from painel.admin.dlr.telefone import pode_ver
+from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante
+from painel.admin.filtros import FICHAS, Escolha, Filtro
+from painel.admin.texto_alheio import neutralizar, resumir
+
+CORES_DA_SITUACAO = {"aberta": "danger", "resolvida": "success", "descartada": ""}
+
+
+class PorSituacao(Filtro):
+    """Sem escolha, as abertas: é o trabalho. Não há “todas” porque só por situação há índice na ordem."""
+
+    title = "situação"
+    parameter_name = "situacao"
+    template = FICHAS
+    tudo = "Abertas"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("resolvida", "Resolvidas"), ("descartada", "Descartadas")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        return queryset.filter(situacao=self.value() or SituacaoDaExcecao.ABERTA)  # excecao_por_situacao
+
+
+class PorTipo(Escolha):
+    title = "tipo"
+    parameter_name = campo = "tipo"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(valor), str(rotulo)) for valor, rotulo in TipoDeExcecao.choices]
+
+
+@admin.register(Excecao)
+class ExcecaoAdmin(AtosDeExcecao):
+    change_form_template = "painel/dlr/excecao.html"
+    list_display = ("qual", "da_integracao", "alvo_da_excecao", "idade", "o_que_houve", "quem_cuida")
+    list_filter = (PorSituacao, PorTipo, PorIntegracaoRecente)
+    list_select_related = ("integracao", "atribuida_a")
+    ordering = ("-aberta_em", "-id")  # índice excecao_por_situacao
+    colunas_grandes = ("dicas",)
+
+    @display(description="integração")
+    def da_integracao(self, excecao: Excecao) -> SafeString:
+        return nomear_integracao(excecao.integracao)
+
+    @display(description="exceção")
+    def qual(self, excecao: Excecao) -> str:
+        return f"{excecao.get_tipo_display()} #{excecao.pk}"
+
+    @display(description="alvo")
+    def alvo_da_excecao(self, excecao: Excecao) -> SafeString:
+        nome, url = ligar_ao_alvo(excecao)
+        return format_html('<a class="text-link" href="{}">{}</a>', url, nome)
+
+    @display(description="idade")
+    def idade(self, excecao: Excecao) -> str:
+        return mostrar_espera(excecao.aberta_em, timezone.now())
+
+    @display(description="detalhe")
+    def o_que_houve(self, excecao: Excecao) -> SafeString | None:
+        return resumir(excecao.detalhe or TIPOS[excecao.tipo].houve, 80)
+
+    @display(description="atribuída a")
+    def quem_cuida(self, excecao: Excecao) -> str | None:
+        return str(excecao.atribuida_a) if excecao.atribuida_a else None
+
+    def nomear(self, registro: Excecao) -> str:
+        return str(registro)
+
+    def montar_pagina(self, request: HttpRequest, registro: Excecao) -> dict[str, Any]:
+        recepcao = recepcao_da(registro)
+        ocorrencias = listar_ocorrencias(recepcao.pk) if recepcao else []
+        telefones = None if pode_ver(request.user) else telefones_de(ocorrencias)
+        nome_do_alvo, url_do_alvo = ligar_ao_alvo(registro)
+        mensagem = registro.mensagem or (registro.evento.mensagem if registro.evento else None)
+        return {
+            "cor": CORES_DA_SITUACAO[registro.situacao],
+            "explicacao": TIPOS[registro.tipo],
+            "detalhe": neutralizar(registro.detalhe),
+            "ficha": _ficha(registro),
+            "nome_do_alvo": nome_do_alvo,
+            "url_do_alvo": url_do_alvo,
+            "botoes": self._botoes(request, registro),
+            "candidatas": listar_candidatas(registro),
+            "pode_ligar": self.has_atos_permission(request) and ATOS["ligar"].cabe(registro),
+            "evento": registro.evento,
+            "lido": mostrar_lido(registro.evento) if registro.evento else [],
+            "mensagem": mensagem,
+            "da_mensagem": _mostrar_mensagem(mensagem) if mensagem else None,
+            "eventos": listar_eventos(mensagem.pk) if mensagem and registro.tipo in EM_CONFLITO else [],
+            "titulo_do_lido": "O evento que já tinha este id"
+            if registro.tipo == TipoDeExcecao.ID_DE_EVENTO_REUTILIZADO
+            else "O que se leu do recibo",
+            "recepcao": recepcao,
+            "evidencia": montar_evidencia(recepcao, telefones)
+            if recepcao and request.user.has_perm("dlr.view_recepcao")
+            else None,
+            "trilha": [
+                {
+                    "ato": passo,
+                    "nome": NOMES_DOS_ATOS.get(passo.acao, passo.acao),
+                    "motivo": neutralizar(passo.motivo),
+                    "detalhes": _mostrar_detalhes(passo.detalhes),
+                }
+                for passo in registro.acoes.select_related("autor").order_by("-id")[:100]
+            ],
+        }
+
+    def _botoes(self, request: HttpRequest, excecao: Excecao) -> list[tuple[str, DescricaoDoAto]]:
+        if not self.has_atos_permission(request):
+            return []
+        base = f"?excecao={excecao.pk}"
+        return [
+            (reverse("admin:dlr_excecao_ato", args=[verbo]) + base, descricao)
+            for verbo, descricao in ATOS.items()
+            if descricao.cabe(excecao)
+        ]
+
+
+def ligar_ao_alvo(excecao: Excecao) -> tuple[str, str]:
+    """O nome e o endereço do assunto: a mensagem, o evento ou a recepção."""
+    if excecao.mensagem_id is not None:
+        return f"mensagem {excecao.mensagem_id}", reverse(
+            "admin:dlr_mensagem_change", args=[excecao.mensagem_id]
+        )
+    if excecao.evento_id is not None:
+        nome = f"evento {excecao.evento_id}"
+        return nome, reverse("admin:dlr_eventologico_change", args=[excecao.evento_id])
+    if excecao.recepcao_id is not None:
+        nome = f"recepção {excecao.recepcao_id}"
+        return nome, reverse("admin:dlr_recepcao_change", args=[excecao.recepcao_id])
+    return excecao.alvo, reverse("admin:dlr_excecao_change", args=[excecao.pk])
+
+
+def recepcao_da(excecao: Excecao) -> Recepcao | None:
+    """A recepção que é a evidência: a da exceção, a do evento, ou a última da mensagem."""
+    id_ = excecao.recepcao_id or (excecao.evento.recepcao_id if excecao.evento else None)
+    if id_ is None and excecao.mensagem_id is not None:
+        recepcoes = EventoLogico.objects.filter(mensagem_id=excecao.mensagem_id).order_by("-recepcao_id")
+        id_ = recepcoes.values_list("recepcao_id", flat=True).first()
+    return Recepcao.objects.filter(pk=id_).first() if id_ is not None else None
+
+
+def _mostrar_mensagem(mensagem: Mensagem) -> dict[str, Any]:
+    projecao = projecao_de(mensagem)
+    cor, estado = descrever_estado(projecao)
+    return {
+        "nome": neutralizar(str(mensagem)),
+        "cor": CORES_DOS_ESTADOS.get(cor, ""),
+        "estado": estado,
+        "motivo": explicar(projecao),
+    }
+
+
+def _ficha(excecao: Excecao) -> list[Linha]:
+    agora = timezone.now()
+    linhas = [
+        Linha(rotulo="Integração", valor=excecao.integracao.slug),
+        Linha(rotulo="Aberta em", valor=mostrar_instante(excecao.aberta_em)),
+        Linha(rotulo="Atribuída a", valor=str(excecao.atribuida_a or "ninguém")),
+    ]
+    if excecao.encerrada_em is None:
+        return [*linhas, Linha(rotulo="Espera há", valor=mostrar_espera(excecao.aberta_em, agora))]
+    return [
+        *linhas,
+        Linha(rotulo="Encerrada em", valor=mostrar_instante(excecao.encerrada_em)),
+        Linha(rotulo="Como se encerrou", valor=neutralizar(excecao.encerramento)),
+    ]
+
+
+def _mostrar_detalhes(detalhes: Any) -> str:
+    if not isinstance(detalhes, dict):
+        return ""
+    return ", ".join(
+        f"{neutralizar(str(nome))}: {neutralizar(str(valor))}"
+        for nome, valor in detalhes.items()
+        if valor is not None
+    )

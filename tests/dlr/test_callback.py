@@ -1,0 +1,133 @@
+"""A porta dos callbacks: quem entra, quem não entra, o que se guarda e o que se responde."""
+
+import logging
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+
+from dlr import gravacao, porta
+from dlr.models import Recepcao, RecepcaoPendente, RecusaDeCallback
+from tests.dlr.conftest import Chamar, Ligada, esquecer, recibo
+
+CORPO = b'{"id_externo": "x1", "estado": "DELIVERED"}'
+
+
+def recusas() -> dict[str, int]:
+    return dict(RecusaDeCallback.objects.values_list("motivo", "quantidade"))
+
+
+def recusada(resposta: Any, status: int, codigo: str) -> None:
+    """Recusada, contada e sem deixar evidência."""
+    assert (resposta.status_code, resposta.json()["codigo"]) == (status, codigo)
+    assert not Recepcao.objects.exists() and not RecepcaoPendente.objects.exists()
+    assert recusas()[codigo] == 1
+
+
+def postar(client: Client, url: str, corpo: bytes = CORPO, **cabecalhos: str) -> Any:
+    headers = {nome.replace("_", "-"): valor for nome, valor in cabecalhos.items()}
+    return client.post(url, corpo, content_type="application/json", headers=headers)
+
+
+def test_a_recepcao_guarda_os_bytes_a_consulta_a_hora_e_so_os_cabecalhos_da_lista(
+    client: Client, integracao: Ligada
+) -> None:
+    antes = timezone.now()
+    postar(
+        client,
+        f"{integracao.url}?a=1&a=%FF",
+        b"\x00\xff{",
+        user_agent="Transp/1",
+        authorization="Bearer x",
+        cookie="s=1",
+        x_twilio_signature="seg",
+    )
+    recepcao = Recepcao.objects.get()
+    assert (bytes(recepcao.corpo), bytes(recepcao.consulta)) == (b"\x00\xff{", b"a=1&a=%FF")
+    assert recepcao.cabecalhos == {"content-type": "application/json", "user-agent": "Transp/1"}
+    assert antes <= recepcao.recebida_em <= timezone.now()
+    assert recepcao.metodo == "POST"
+
+
+def test_segredo_nunca_fica_na_recepcao(client: Client, integracao: Ligada) -> None:
+    postar(
+        client, f"{integracao.url}?token={integracao.token}&x=1", authorization=f"Bearer {integracao.token}"
+    )
+    recepcao = Recepcao.objects.get()
+    assert integracao.token not in recepcao.url + str(recepcao.cabecalhos)
+    assert recepcao.url == "http://testserver/dlr/callback/op/***?token=***&x=1"
+
+
+@pytest.mark.parametrize(
+    ("erro", "status"), [(OperationalError("fora"), 503), (RuntimeError("defeito"), 500)]
+)
+def test_segredo_nunca_vai_para_o_registro_nem_num_erro(
+    client: Client,
+    integracao: Ligada,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    erro: Exception,
+    status: int,
+) -> None:
+    def falhar(**campos: Any) -> int:
+        raise erro
+
+    monkeypatch.setattr(gravacao, "gravar_recepcao", falhar)
+    client.raise_request_exception = False
+    with caplog.at_level(logging.DEBUG):
+        assert postar(client, integracao.url).status_code == status
+    assert caplog.records
+    assert integracao.token not in "".join(caplog.handler.format(linha) for linha in caplog.records)
+
+
+@pytest.mark.parametrize("onde", ["gravacao.gravar_recepcao", "porta.buscar_integracao"])
+def test_banco_fora_e_503_com_prazo_e_nada_pela_metade(
+    client: Client, integracao: Ligada, monkeypatch: pytest.MonkeyPatch, onde: str
+) -> None:
+    def cair(*args: Any, **campos: Any) -> Any:
+        raise OperationalError("fora")
+
+    modulo, nome = onde.split(".")
+    monkeypatch.setattr({"gravacao": gravacao, "porta": porta}[modulo], nome, cair)
+    resposta = postar(client, integracao.url)
+    assert (resposta.status_code, resposta["Retry-After"]) == (503, "5")
+    assert resposta.json()["codigo"] == "armazenamento_indisponivel"
+    assert not Recepcao.objects.exists() and recusas() == {}
+
+
+def test_caixa_cheia_e_503_com_prazo(client: Client, integracao: Ligada, settings: Any) -> None:
+    postar(client, integracao.url)
+    settings.TETO_DA_CAIXA_DE_RECEPCOES = 1
+    esquecer()
+    resposta = postar(client, integracao.url)
+    assert (resposta.status_code, resposta.json()["codigo"], resposta["Retry-After"]) == (
+        503,
+        "fila_cheia",
+        "5",
+    )
+    assert Recepcao.objects.count() == 1
+
+
+@pytest.mark.parametrize("metodo", ["get", "head", "put", "patch", "delete"])
+def test_metodo_que_o_formato_nao_usa_e_405(client: Client, integracao: Ligada, metodo: str) -> None:
+    resposta = getattr(client, metodo)(integracao.url)
+    assert resposta.status_code == 405
+    assert not Recepcao.objects.exists()
+    if metodo == "get":
+        assert (resposta.json()["codigo"], recusas()) == ("metodo_nao_permitido", {"metodo_nao_permitido": 1})
+
+
+@pytest.mark.parametrize("bytes_demais", [4 * 1024 * 1024 + 1, 17 * 1024 * 1024])
+def test_corpo_grande_e_413_e_conta(callback: Chamar, bytes_demais: int) -> None:
+    recusada(callback(b" " * bytes_demais), 413, "corpo_grande")
+
+
+@pytest.mark.parametrize("aceita", ["text/xml", "application/xml;q=1", "image/png", ""])
+def test_accept_estranho_e_parametro_format_nao_recusam_a_transportadora(
+    client: Client, integracao: Ligada, callback: Chamar, aceita: str
+) -> None:
+    assert callback(recibo("x1", "DELIVERED"), headers={"accept": aceita}).status_code == 202
+    assert postar(client, f"{integracao.url}?format=xml", accept=aceita).status_code == 202
+    assert Recepcao.objects.count() == 2
