@@ -53,7 +53,7 @@ def test_postgres_morto_da_503_depressa_e_nao_guarda_nada(servidor: ServidorLoca
 
     assert set(aquecidos) == {202}
     for resposta, espera_s in medidas:
-        conferir_503(resposta, "armazenamento_lento")
+        conferir_503(resposta)
         assert espera_s < ESPERA_MORTO_S
     assert depois == [202] * 60
     assert totais(servidor, site) == contas_de(100)
