@@ -2,11 +2,12 @@
 
 import logging
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, JsonResponse
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
+
+from config.banco.falhas import e_do_banco
 
 registro = logging.getLogger("lastro.erros")
 
@@ -39,7 +40,7 @@ class ErroDaApi(APIException):
 
 def tratar_erro(erro: Exception, contexto: dict) -> Response | None:
     """Tratador do DRF. O banco fora do ar é 503 com `Retry-After`; o resto mantém o seu status."""
-    if isinstance(erro, OperationalError | InterfaceError):
+    if e_do_banco(erro):
         # Sem o traço: com o banco fora, ele se repetiria a cada requisição até encher o disco.
         registro.error("banco indisponivel", extra={"erro": str(erro).partition("\n")[0]})
         erro = sem_armazenamento()

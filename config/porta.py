@@ -11,6 +11,7 @@ import gc
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -41,19 +42,21 @@ ESPERA_MAXIMA = 1024  # requisições completas esperando thread; acima, 503 na 
 # Um PostgreSQL congelado não derruba a conexão: sem prazo, a resposta nunca viria. As transportadoras
 # desistem entre 2 e 30 s. Só nas rotas de recebimento: uma tela do painel pode demorar.
 PRAZO_DA_RESPOSTA_S = 3.0
-ROTAS_COM_PRAZO = ("/evento/", "/dlr/callback/")
+ROTAS_COM_PRAZO = ("/evento/", "/dlr/", "/prontidao")
 
 # O CORS é aberto: quem autoriza um site é a conferência da origem, na rota.
+CABECALHOS_SIMPLES = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
 CABECALHOS_FIXOS = [
-    (b"content-type", b"application/json"),
+    *CABECALHOS_SIMPLES,
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"Retry-After"),
-    (b"x-content-type-options", b"nosniff"),
 ]
+VIVA = b'{"situacao": "viva"}'
 
 registro = logging.getLogger("lastro.porta")
 _django = get_wsgi_application()
 _DIRETAS = {rota: import_string(caminho) for rota, caminho in settings.ROTAS_DIRETAS.items()}
+_CONTADORES = {prefixo: import_string(nome) for prefixo, nome in settings.CONTADORES_DE_RECUSA.items()}
 # Nenhum cache do Django é usado; procurá-los para fechar a cada resposta era 5 % do tempo de um POST.
 request_finished.disconnect(close_caches)
 # O que já está carregado não vira lixo: fora da coleta, e esta menos frequente (era 5 % do tempo de um POST).
@@ -76,16 +79,15 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
         try:
             await corpo.juntar(receber)
         except CorpoNaoVeio as erro:
-            return await _recusar(enviar, erro.status, erro.codigo, erro.detalhe)
+            await _contar_recusa(escopo["path"], erro)
+            return await _recusar(escopo, enviar, erro.status, erro.codigo, erro.detalhe)
         if _em_curso >= ESPERA_MAXIMA:
-            return await _recusar(
-                enviar, 503, "porta_cheia", "Muitas requisições em espera; reenvie em instantes."
-            )
+            detalhe = "Muitas requisições em espera; reenvie em instantes."
+            return await _recusar(escopo, enviar, 503, "porta_cheia", detalhe)
         _em_curso += 1
         try:
             if corpo.grande:
-                async with _vez_dos_grandes:
-                    await _encaminhar(escopo, corpo.inteiro(), enviar)
+                await _encaminhar_na_vez(escopo, corpo, enviar)
             else:
                 await _encaminhar(escopo, corpo.inteiro(), enviar)
         finally:
@@ -93,26 +95,49 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
     return None
 
 
+async def _encaminhar_na_vez(escopo: Escopo, corpo: Corpo, enviar: Enviar) -> None:
+    try:
+        async with asyncio.timeout(PRAZO_DA_RESPOSTA_S):
+            await _vez_dos_grandes.acquire()
+    except TimeoutError:
+        return await _recusar_por_lentidao(escopo, enviar)
+    try:
+        return await _encaminhar(escopo, corpo.inteiro(), enviar)
+    finally:
+        _vez_dos_grandes.release()
+
+
+async def _contar_recusa(caminho: str, erro: CorpoNaoVeio) -> None:
+    """Um corpo que não veio também é contado, nas rotas de recebimento; um 503 não: nada se conta nele."""
+    contar = next((c for prefixo, c in _CONTADORES.items() if caminho.startswith(prefixo)), None)
+    if contar is None or erro.status == 503:
+        return
+    with suppress(TimeoutError):
+        await _threads.rodar(
+            _rodar_direta, contar, erro.status, erro.codigo, erro.detalhe, prazo_s=PRAZO_DA_RESPOSTA_S
+        )
+
+
 async def _encaminhar(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
+    if escopo["path"] == "/saude":  # sem thread: com o banco congelado, o processo continua vivo
+        return await _responder(enviar, 200, CABECALHOS_SIMPLES, VIVA)
     direta = _DIRETAS.get(escopo["path"]) if escopo["method"] == "POST" else None
     if direta is None:
-        return await _atender(_ambiente_wsgi(escopo, corpo), enviar)
+        return await _atender(escopo, corpo, enviar)
     try:
         resposta = await _threads.rodar(
             _rodar_direta, direta, corpo, _cabecalhos_wsgi(escopo), prazo_s=PRAZO_DA_RESPOSTA_S
         )
     except TimeoutError:
-        return await _recusar_por_lentidao(enviar)
-    await enviar({"type": "http.response.start", "status": resposta.status, "headers": _cabecalhos(resposta)})
-    await enviar({"type": "http.response.body", "body": resposta.corpo})
-    return None
+        return await _recusar_por_lentidao(escopo, enviar)
+    return await _responder(enviar, resposta.status, _cabecalhos(resposta), resposta.corpo)
 
 
-def _rodar_direta(direta: Callable[[bytes, Ambiente], Any], corpo: bytes, cabecalhos: Ambiente) -> Any:
+def _rodar_direta(direta: Callable[..., Any], *argumentos: Any) -> Any:
     """O que o Django faria em volta de uma view: conexão conferida antes, defeito nosso registrado depois."""
     close_old_connections()
     try:
-        return direta(corpo, cabecalhos)
+        return direta(*argumentos)
     except Exception:  # noqa: BLE001 - registrado por inteiro; sem isto o servidor mandaria um 500 mudo
         registro.exception("defeito numa rota direta")
         return _Defeito
@@ -175,15 +200,16 @@ def _cabecalhos_wsgi(escopo: Escopo) -> Ambiente:
     return lidos
 
 
-async def _atender(ambiente_wsgi: Ambiente, enviar: Enviar) -> None:
+async def _atender(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
     """Roda o Django numa thread e manda a resposta, pedaço por pedaço quando ela é longa."""
-    com_prazo = ambiente_wsgi["PATH_INFO"].startswith(ROTAS_COM_PRAZO)
+    ambiente_wsgi = _ambiente_wsgi(escopo, corpo)
+    com_prazo = escopo["path"].startswith(ROTAS_COM_PRAZO)
     try:
         situacao, cabecalhos, pedacos = await _threads.rodar(
             _rodar_django, ambiente_wsgi, prazo_s=PRAZO_DA_RESPOSTA_S if com_prazo else None
         )
     except TimeoutError:
-        return await _recusar_por_lentidao(enviar)
+        return await _recusar_por_lentidao(escopo, enviar)
     await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
     if isinstance(pedacos, bytes):
         return await enviar({"type": "http.response.body", "body": pedacos})
@@ -229,17 +255,24 @@ def _proximo(iterador: Iterator[bytes]) -> bytes | None:
     return next(iterador, None)
 
 
-async def _recusar_por_lentidao(enviar: Enviar) -> None:
+async def _recusar_por_lentidao(escopo: Escopo, enviar: Enviar) -> None:
     # Se ainda esperava thread, nunca rodará; se já rodava, pode ou não gravar: reenviar é seguro.
     detalhe = "O armazenamento não respondeu a tempo; reenvie o mesmo pedido."
-    await _recusar(enviar, 503, "armazenamento_lento", detalhe)
+    await _recusar(escopo, enviar, 503, "armazenamento_lento", detalhe)
 
 
-async def _recusar(enviar: Enviar, situacao: int, codigo: str, detalhe: str) -> None:
-    """Recusa sem passar por rota nenhuma; leva o CORS aberto para que a página possa ler o motivo."""
-    cabecalhos = [*CABECALHOS_FIXOS, (b"retry-after", b"5")]
+async def _recusar(escopo: Escopo, enviar: Enviar, situacao: int, codigo: str, detalhe: str) -> None:
+    """Recusa sem passar por rota nenhuma; na dos sites leva o CORS, para que a página possa ler o motivo."""
+    fixos = CABECALHOS_FIXOS if escopo["path"] in _DIRETAS else CABECALHOS_SIMPLES
+    corpo = orjson.dumps({"detail": detalhe, "codigo": codigo})
+    await _responder(enviar, situacao, [*fixos, (b"retry-after", b"5")], corpo)
+
+
+async def _responder(
+    enviar: Enviar, situacao: int, cabecalhos: list[tuple[bytes, bytes]], corpo: bytes
+) -> None:
     await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
-    await enviar({"type": "http.response.body", "body": orjson.dumps({"detail": detalhe, "codigo": codigo})})
+    await enviar({"type": "http.response.body", "body": corpo})
 
 
 async def _ciclo_de_vida(receber: Receber, enviar: Enviar) -> None:

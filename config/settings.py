@@ -111,6 +111,10 @@ CELERY_BEAT_SCHEDULE = {
 # ---- Ingestão
 
 # POSTs que a porta entrega direto, sem as camadas do Django (docs/decisoes/0008).
+CONTADORES_DE_RECUSA = {
+    "/evento/ingestao": "ingestao.eventos.atendimento.contar_recusa",
+    "/dlr/callback/": "dlr.porta.contar_recusa",
+}
 ROTAS_DIRETAS = {"/evento/ingestao": "ingestao.eventos.atendimento.atender"}
 LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO
 TETO_DA_CAIXA = ambiente.TETO_DA_CAIXA
@@ -205,6 +209,9 @@ LOGGING = {
         # Um 4xx de remetente não é notícia: ele já está contado, com motivo, no uso.
         "django.request": {"level": "ERROR", "filters": ["sem_503"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.security.DisallowedModelAdminLookup": {
+            "level": "CRITICAL"
+        },  # um filtro digitado errado na URL
     },
 }
 

@@ -2,12 +2,22 @@
 
 import base64
 import hashlib
+import re
 import secrets
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 
 PREFIXO_DO_TOKEN = "dlr_"
+
+
+MASCARA = "***"
+_SEGREDO_NA_CONSULTA = re.compile(r"(?i)(^|[?&])((?:token|senha|password|key|secret)=)[^&]*")
+
+
+def mascarar_segredos(consulta: str) -> str:
+    """A consulta (ou URL) sem os valores dos parâmetros que costumam ser segredo."""
+    return _SEGREDO_NA_CONSULTA.sub(rf"\1\2{MASCARA}", consulta)
 
 
 class SegredoIlegivel(Exception):

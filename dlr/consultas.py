@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
+from dlr.cofre import mascarar_segredos
 from dlr.models import EventoLogico, Excecao, Mensagem, Ocorrencia, Projecao
 
 OCORRENCIAS_MOSTRADAS = 1_000
@@ -142,7 +143,7 @@ def _recepcoes(eventos: list[EventoLogico]) -> list[dict[str, Any]]:
             "repeticao": o.repeticao,
             "recebida_em": o.recepcao.recebida_em,
             "metodo": o.recepcao.metodo,
-            "consulta": bytes(o.recepcao.consulta).decode("latin-1"),
+            "consulta": mascarar_segredos(bytes(o.recepcao.consulta).decode("latin-1")),
             "cabecalhos": o.recepcao.cabecalhos,
             "corpo_base64": base64.b64encode(bytes(o.recepcao.corpo)).decode(),
         }

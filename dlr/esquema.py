@@ -156,7 +156,7 @@ VERIFICACAO: dict[str, Any] = {
             "properties": {
                 "origem": {"type": "string", "minLength": 1, "maxLength": 120},
                 "ocorrida_em": {"type": "string", "format": "date-time"},
-                "detalhe": {**_TEXTO, "maxLength": 1000},
+                "detalhe": {**_TEXTO, "maxLength": 500},
             },
         }
     },

@@ -1,6 +1,6 @@
 """O callback, até o COMMIT: quem é, o que se guarda, o que se responde."""
 
-import re
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -8,11 +8,13 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 from django.utils import timezone
 
 from dlr import gravacao
 from dlr.autenticacao import NaoAutentico, buscar_integracao, conferir_callback
+from dlr.cofre import MASCARA, mascarar_segredos
 from dlr.dominio.recibo import Chamada, Resposta
 from dlr.processamento import CAIXA_DE_RECEPCOES
 from ingestao.caixa import TetoDaPorta
@@ -24,9 +26,7 @@ CABECALHOS_GUARDADOS = frozenset(
     "content-type content-encoding user-agent date x-request-id i-twilio-idempotency-token telnyx-timestamp "
     "x-bulksms-event x-bulksms-delivery x-bulksms-delivery-attempt".split()
 )
-_TOKEN_NA_CONSULTA = re.compile(r"(?i)(^|[?&])((?:token|senha|password|key|secret)=)[^&]*")
-MASCARA = "***"
-
+registro = logging.getLogger("lastro.dlr")
 teto = TetoDaPorta(CAIXA_DE_RECEPCOES)
 
 
@@ -96,9 +96,10 @@ def montar_chamada(request: HttpRequest, corpo: bytes) -> Chamada:
     """A chamada como chegou. A URL é a pública: `X-Forwarded-Proto` só conta atrás de um proxy declarado."""
     cabecalhos = {nome.lower(): valor for nome, valor in request.headers.items()}
     consulta = request.META.get("QUERY_STRING", "")
-    url = f"{request.scheme}://{request.get_host()}{quote(request.path)}" + (
-        f"?{consulta}" if consulta else ""
-    )
+    # Como veio, sem conferir contra a lista: quem autentica é a prova, e uma transportadora que chama por IP
+    # perderia o recibo.
+    hospedeiro = request.META.get("HTTP_HOST", "") or request.META.get("SERVER_NAME", "")
+    url = f"{request.scheme}://{hospedeiro}{quote(request.path)}" + (f"?{consulta}" if consulta else "")
     return Chamada(
         metodo=request.method or "",
         url=url,
@@ -110,8 +111,7 @@ def montar_chamada(request: HttpRequest, corpo: bytes) -> Chamada:
 
 def mascarar(url: str, token: str | None) -> str:
     """A URL sem o segredo, para ser guardada e mostrada."""
-    limpa = url.replace(quote(token), MASCARA) if token else url
-    return _TOKEN_NA_CONSULTA.sub(rf"\1\2{MASCARA}", limpa)
+    return mascarar_segredos(url.replace(quote(token), MASCARA) if token else url)
 
 
 def _guardaveis(cabecalhos: Mapping[str, str]) -> dict[str, Any]:
@@ -120,6 +120,14 @@ def _guardaveis(cabecalhos: Mapping[str, str]) -> dict[str, Any]:
         for nome, valor in cabecalhos.items()
         if nome in CABECALHOS_GUARDADOS
     }
+
+
+def contar_recusa(status: int, codigo: str, detalhe: str) -> None:
+    """Conta uma recusa sem integração conhecida; sem banco, só o registro a diz."""
+    try:
+        gravacao.contar_recusa(None, timezone.localdate(), codigo)
+    except (OperationalError, InterfaceError) as erro:
+        registro.error("recusa nao contada", extra={"codigo": codigo, "erro": type(erro).__name__})
 
 
 def _recusar(

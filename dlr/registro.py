@@ -14,6 +14,7 @@ from dlr.gravacao import executar
 from dlr.materializacao import materializar
 from dlr.models import Integracao, Verificacao
 
+DETALHE_CARACTERES = 500  # com a origem, cabe no índice que torna a verificação única (2.704 bytes)
 MENSAGENS_POR_CHAMADA = 1_000
 IDS_POR_MENSAGEM = 255  # partes de uma mensagem concatenada (UDH, um octeto)
 ID_CARACTERES = 200
@@ -252,6 +253,6 @@ def gravar_verificacao(cru: Any, mensagem_id: int) -> Verificacao:
         mensagem_id=mensagem_id,
         origem=origem,
         ocorrida_em=ocorrida_em,
-        detalhe=_texto(cru, "detalhe", 1_000) or "",
+        detalhe=_texto(cru, "detalhe", DETALHE_CARACTERES) or "",
     )
     return verificacao

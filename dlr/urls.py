@@ -4,7 +4,14 @@ from django.urls import path
 
 from dlr import views
 
+# Há transportadora que acrescenta a barra final ao endereço que lhe deram.
+COM_BARRA = [
+    path("dlr/callback/<slug:slug>/", views.CallbackView.as_view(schema=None)),
+    path("dlr/callback/<slug:slug>/<str:token>/", views.CallbackComTokenView.as_view(schema=None)),
+]
+
 urlpatterns = [
+    *COM_BARRA,
     path("dlr/mensagens", views.MensagensView.as_view(), name="dlr-mensagens"),
     path("dlr/mensagens/<int:id_da_mensagem>", views.MensagemView.as_view(), name="dlr-mensagem"),
     path(

@@ -1,7 +1,7 @@
 """As rotas dos recibos: conferir, gravar, acordar, responder."""
 
 import csv
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -40,6 +40,11 @@ class CallbackView(RotaDeMaquina):
         """Autêntica, é gravada e confirmada, mesmo ilegível: um recibo que não se lê é evidência."""
         return self._receber(request, slug, token)
 
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Um método que nenhum formato usa: recusado e contado."""
+        porta.contar_recusa(405, "metodo_nao_permitido", "")
+        return super().http_method_not_allowed(request, *args, **kwargs)
+
     def _receber(self, request: Request, slug: str, token: str | None) -> HttpResponse:
         try:
             resposta = porta.receber(request._request, slug, token)
@@ -71,6 +76,7 @@ class _DaIntegracao(RotaDeMaquina):
         """A integração do token. Levanta 401."""
         integracao = buscar_por_bearer(request.headers.get("Authorization", ""))
         if integracao is None:
+            porta.contar_recusa(401, "token_invalido", "")
             raise ErroDaApi(401, "token_invalido", "Mande Authorization: Bearer com o token da integração.")
         return integracao
 
@@ -155,7 +161,7 @@ def _periodo(request: Request) -> tuple[datetime, datetime]:
     agora = timezone.now()
     try:
         de = _instante(request.query_params.get("de")) or agora - timedelta(days=7)
-        ate = _instante(request.query_params.get("ate")) or agora
+        ate = _fim(request.query_params.get("ate")) or agora
         longo = ate - de > PERIODO_MAXIMO
     except (ValueError, OverflowError) as erro:
         raise ErroDaApi(400, "periodo_invalido", "`de` e `ate` são datas ISO 8601.") from erro
@@ -166,11 +172,18 @@ def _periodo(request: Request) -> tuple[datetime, datetime]:
     return de, ate
 
 
+def _fim(texto: str | None) -> datetime | None:
+    """Como `_instante`; uma data sem hora vale até o fim do dia, como quem pede um dia espera."""
+    instante = _instante(texto)
+    so_data = instante is not None and len(texto or "") == len("AAAA-MM-DD")
+    return instante + timedelta(days=1) if instante is not None and so_data else instante
+
+
 def _instante(texto: str | None) -> datetime | None:
     if not texto:
         return None
     lido = datetime.fromisoformat(texto)
-    return lido if lido.tzinfo else timezone.make_aware(lido)
+    return (lido if lido.tzinfo else timezone.make_aware(lido)).astimezone(UTC)
 
 
 def _csv(linhas: list[tuple[Any, ...]]) -> HttpResponse:

@@ -874,7 +874,7 @@ class Migration(migrations.Migration):
                 ("ocorrida_em", models.DateTimeField(verbose_name="ocorrida em")),
                 (
                     "detalhe",
-                    models.CharField(blank=True, default="", max_length=1000, verbose_name="detalhe"),
+                    models.CharField(blank=True, default="", max_length=500, verbose_name="detalhe"),
                 ),
                 (
                     "registrada_em",

@@ -84,7 +84,7 @@ class Verificacao(models.Model):
     mensagem = models.ForeignKey(Mensagem, on_delete=models.CASCADE, related_name="verificacoes")
     origem = models.CharField("origem", max_length=120)
     ocorrida_em = models.DateTimeField("ocorrida em")
-    detalhe = models.CharField("detalhe", max_length=1000, blank=True, default="")
+    detalhe = models.CharField("detalhe", max_length=500, blank=True, default="")
     registrada_em = models.DateTimeField("registrada em", default=timezone.now)
 
     class Meta:

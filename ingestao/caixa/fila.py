@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from config.banco.cursor import cursor_direto
+from config.banco.falhas import descrever, e_do_banco, onde
 from ingestao.caixa.modelo import ItemDaCaixa
 
 registro = logging.getLogger("lastro.caixa")
@@ -114,11 +115,9 @@ class Caixa:
         itens: list[Item] = []
         try:
             self._aplicar_pendentes(itens, limite, balanco)
-        except (OperationalError, InterfaceError):
-            raise  # o banco, não o item
         except Exception as erro:  # veneno levanta qualquer coisa; aqui é isolado e registrado
-            if not itens:
-                raise  # falhou antes de reivindicar (falta migrar, por exemplo): não há item a culpar
+            if e_do_banco(erro) or not itens:
+                raise  # o banco, não o item; ou falhou antes de haver item (falta migrar, por exemplo)
             self._isolar([item[0] for item in itens], erro, balanco)
         return itens
 
@@ -161,15 +160,15 @@ class Caixa:
         for metade in (ids[:meio], ids[meio:]):
             try:
                 self._aplicar_pendentes([], len(metade), balanco, somente=metade)
-            except (OperationalError, InterfaceError):
-                raise
-            except Exception as erro_da_metade:  # noqa: BLE001 - o mesmo isolamento, um nível abaixo
+            except Exception as erro_da_metade:
+                if e_do_banco(erro_da_metade):
+                    raise
                 self._isolar(metade, erro_da_metade, balanco)
 
     def _adiar(self, id_do_item: int, erro: Exception, balanco: Balanco) -> None:
         """Conta a tentativa e agenda outra, ou estaciona no teto. O item nunca é apagado."""
         agora = timezone.now()
-        texto = f"{type(erro).__name__}: {erro}".replace("\x00", "\ufffd")[:FALHA_MAXIMA_CARACTERES]
+        texto = descrever(erro).replace("\x00", "\ufffd")[:FALHA_MAXIMA_CARACTERES]
         with transaction.atomic():
             item = (
                 self.modelo._default_manager.select_for_update(skip_locked=True)
@@ -190,8 +189,13 @@ class Caixa:
             item.save(update_fields=["tentativas", "falha", "estacionado_em", "disponivel_em"])
         registro.error(
             "item da caixa falhou",
-            extra={"caixa": self.tabela, "item": id_do_item, "tentativas": item.tentativas, "falha": texto},
-            exc_info=erro,
+            extra={
+                "caixa": self.tabela,
+                "item": id_do_item,
+                "tentativas": item.tentativas,
+                "tipo": type(erro).__name__,
+                "onde": onde(erro),
+            },
         )
 
     def reexecutar(self, ids: Sequence[int]) -> int:

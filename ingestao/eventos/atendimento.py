@@ -13,6 +13,7 @@ import orjson
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
+from config.banco.falhas import e_do_banco
 from config.erros import ErroDaApi, sem_armazenamento
 from ingestao.caixa import PortaFechada
 from ingestao.eventos.recepcao import Recusado, receber, recusar
@@ -49,12 +50,24 @@ def atender(corpo: bytes, cabecalhos: Mapping[str, Any]) -> Resposta:
             ErroDaApi(503, "fila_cheia", "A fila está cheia; reenvie depois.", espera_s=fechada.espera_s)
         )
     except (OperationalError, InterfaceError) as erro:
+        if not e_do_banco(erro):
+            raise
         # Sem o traço: com o banco fora, ele se repetiria a cada requisição até encher o disco.
         registro.error("banco indisponivel", extra={"erro": str(erro).partition("\n")[0]})
         return _erro(sem_armazenamento())
     if recibo.gravou:
         despertador_de_lotes.acordar()
     return Resposta(status=202, corpo=orjson.dumps(recibo.resposta))
+
+
+def contar_recusa(status: int, codigo: str, detalhe: str) -> None:
+    """Conta o que a porta recusou sem chegar aqui (corpo cortado, mudo); sem banco, só o registro o diz."""
+    try:
+        recusar(Recusado(status, codigo, detalhe), timezone.now())
+    except (OperationalError, InterfaceError) as erro:
+        registro.error("recusa nao contada", extra={"codigo": codigo, "erro": type(erro).__name__})
+        return
+    despertador_de_lotes.acordar()
 
 
 def _erro(erro: ErroDaApi) -> Resposta:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from config.banco.cursor import cursor_direto
+from ingestao.eventos.leitura import CHAVE_CARACTERES
 
 VALIDADE_S = 4.0  # uma mudança no painel vale em segundos
 CHAVES_NA_MEMORIA = 10_000  # inclui as desconhecidas, para que adivinhar chaves não vire consulta nem memória
@@ -51,6 +52,8 @@ memoria = _Memoria()
 
 def buscar_aplicativo(chave: str) -> AplicativoVisto | None:
     """Devolve o aplicativo não excluído dono da chave (atual, ou anterior na carência), ou None."""
+    if not chave.startswith("pk_") or len(chave) > CHAVE_CARACTERES or "\x00" in chave:
+        return None  # não pode existir: nem consulta, nem lugar na memória
     valida, visto = memoria.buscar(chave)
     if not valida:
         visto = _consultar(chave)
@@ -68,8 +71,6 @@ SQL_BUSCAR = """
 
 
 def _consultar(chave: str) -> AplicativoVisto | None:
-    if not chave.startswith("pk_") or "\x00" in chave:
-        return None
     with cursor_direto() as cursor:
         linha = cursor.execute(SQL_BUSCAR, {"chave": chave}, prepare=True).fetchone()
     if linha is None:

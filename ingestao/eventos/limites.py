@@ -46,6 +46,11 @@ for _, balde in ipairs(baldes) do
 end
 return {0, janela, 0}
 """
+# Só desfaz o que ainda está lá: uma conta negativa deixaria passar além do limite, e sem validade.
+_SCRIPT_DEVOLVER = """
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HINCRBY', KEYS[1], ARGV[1], -ARGV[2]) end
+return 0
+"""
 _RESUMO_DO_SCRIPT = hashlib.sha1(_SCRIPT_CONTAR.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -53,12 +58,13 @@ _RESUMO_DO_SCRIPT = hashlib.sha1(_SCRIPT_CONTAR.encode(), usedforsecurity=False)
 class Vaga:
     """Resposta da janela. `espera_s` (segundos inteiros) só tem sentido quando não `coube`.
 
-    `balde` é o segundo em que a conta foi feita; serve para devolver.
+    `balde` é o segundo em que a conta foi feita, e `na_memoria` diz onde: servem para devolver.
     """
 
     coube: bool
     espera_s: int = 0
     balde: int = 0
+    na_memoria: bool = False
 
 
 class JanelaNaMemoria:
@@ -83,7 +89,7 @@ class JanelaNaMemoria:
                     baldes[-1][1] += quantos
                 else:
                     baldes.append([agora, quantos])
-                return Vaga(coube=True, balde=agora)
+                return Vaga(coube=True, balde=agora, na_memoria=True)
             for segundo, n in baldes:
                 soma -= n
                 if soma + quantos <= limite:
@@ -128,10 +134,11 @@ class Janela:
 
     def devolver(self, chave: str, quantos: int, vaga: Vaga) -> None:
         """Desfaz a conta de um lote que não pôde ser gravado. Melhor esforço: a janela passa em um minuto."""
-        self._memoria.devolver(chave, quantos, vaga.balde)
-        if time.monotonic() >= self._descansa_ate:
+        if vaga.na_memoria:
+            self._memoria.devolver(chave, quantos, vaga.balde)
+        elif time.monotonic() >= self._descansa_ate:
             try:
-                self._perguntar("HINCRBY", _nome(chave), vaga.balde, -quantos)
+                self._perguntar("EVAL", _SCRIPT_DEVOLVER, 1, _nome(chave), vaga.balde, quantos)
             except (redis.RedisError, OSError) as erro:
                 self._descansar(erro)
 
@@ -145,6 +152,21 @@ class Janela:
         conexao = getattr(self._desta_thread, "conexao", None)
         if conexao is None:
             conexao = self._desta_thread.conexao = self._modelo.make_connection()
+        usada = conexao.is_connected
+        try:
+            return self._trocar(conexao, comando)
+        except redis.exceptions.TimeoutError:
+            conexao.disconnect()
+            raise
+        except (redis.exceptions.ConnectionError, OSError):
+            conexao.disconnect()
+            if not usada:
+                raise
+        return self._trocar(
+            conexao, comando
+        )  # a guardada tinha morrido (o Valkey reiniciou): uma nova, uma vez
+
+    def _trocar(self, conexao: Any, comando: tuple[str | int, ...]) -> Any:
         try:
             conexao.send_command(*comando)
             return conexao.read_response()

@@ -197,9 +197,9 @@ def _somas_das_sessoes(
         if evento["tipo"] == "IDENTIFICACAO":
             _guardar_mais_recente(soma, evento, "usuario_id", "identificado_em", evento.get("usuario_id"))
         elif evento["tipo"] == "DESEMPENHO" and evento.get("metrica") == "CARREGAMENTO":
-            _guardar_mais_recente(
-                soma, evento, "tempo_carregamento_ms", "carregamento_em", evento.get("valor")
-            )
+            tempo_ms = evento.get("valor", evento.get("duracao_ms"))
+            if tempo_ms is not None and tempo_ms >= 0:
+                _guardar_mais_recente(soma, evento, "tempo_carregamento_ms", "carregamento_em", tempo_ms)
     return list(somas.values())
 
 

@@ -164,7 +164,12 @@ def _conferir_limites(
             quantidade=trazidos,
             espera_s=vaga.espera_s,
         )
-    if franquia_estourada(aplicativo, timezone.localtime(recebido_em).date()):
+    try:
+        estourada = franquia_estourada(aplicativo, timezone.localtime(recebido_em).date())
+    except (OperationalError, InterfaceError):
+        janela.devolver(str(aplicativo.id), aceitos, vaga)
+        raise
+    if estourada:
         janela.devolver(str(aplicativo.id), aceitos, vaga)
         raise Recusado(
             402,

@@ -74,6 +74,7 @@ def django_de_mentira(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     monkeypatch.setattr(modulo, "_django", aplicacao)
     monkeypatch.setattr(modulo, "_DIRETAS", {})
+    monkeypatch.setattr(modulo, "_CONTADORES", {})
     return vistos
 
 
@@ -122,16 +123,14 @@ def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) ->
     comeco, corpo = visitar("/evento/ingestao", [b"{}"])
     solta.set()
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
-    assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
 
 
-def test_quem_se_cala_leva_408_com_cors(
+def test_quem_se_cala_leva_408(
     django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recebimento, "SILENCIO_MAXIMO_S", 0.05)
     comeco, corpo = visitar("/evento/ingestao", [b"{", 1.0, b"}"])
     assert comeco["status"] == 408
-    assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
     assert orjson.loads(corpo["body"])["codigo"] == "corpo_incompleto"
     assert django_de_mentira == []
 
@@ -211,6 +210,33 @@ def test_rota_direta_recebe_corpo_e_cabecalhos_e_responde_com_cors(monkeypatch: 
     assert cabecalhos[b"retry-after"] == b"7"
     assert cabecalhos[b"access-control-allow-origin"] == b"*"
     assert cabecalhos[b"access-control-expose-headers"] == b"Retry-After"
+
+
+def test_corpo_que_nao_veio_e_contado_e_leva_cors_na_rota_dos_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    contadas: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": None})
+    monkeypatch.setattr(modulo, "_CONTADORES", {"/x": lambda *recusa: contadas.append(recusa)})
+    comeco, _ = visitar("/x", [b"a", None])
+    assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
+    assert [recusa[:2] for recusa in contadas] == [(400, "corpo_incompleto")]
+    comeco, _ = visitar("/y", [b"a", None])
+    assert b"access-control-allow-origin" not in dict(comeco["headers"])
+    assert len(contadas) == 1
+
+
+def test_saude_nao_ocupa_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modulo, "_threads", None)
+    comeco, corpo = visitar("/saude", [b""], metodo="GET")
+    assert (comeco["status"], orjson.loads(corpo["body"])) == (200, {"situacao": "viva"})
+
+
+def test_grande_que_espera_demais_pela_vez_leva_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    solta = threading.Event()
+    monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
+    monkeypatch.setattr(modulo, "_vez_dos_grandes", asyncio.Semaphore(0))
+    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: solta.wait(5)})
+    comeco, corpo = visitar("/x", [b"x" * (recebimento.GRANDE_BYTES + 1)])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
 
 
 def test_defeito_numa_rota_direta_e_500_em_json_sem_traco(

@@ -131,3 +131,27 @@ def test_accept_estranho_e_parametro_format_nao_recusam_a_transportadora(
     assert callback(recibo("x1", "DELIVERED"), headers={"accept": aceita}).status_code == 202
     assert postar(client, f"{integracao.url}?format=xml", accept=aceita).status_code == 202
     assert Recepcao.objects.count() == 2
+
+
+@pytest.mark.parametrize("hospedeiro", ["203.0.113.9", "outro.nome:8443", "a b"])
+def test_transportadora_que_chama_por_outro_nome_nao_perde_o_recibo(
+    client: Client, integracao: Ligada, hospedeiro: str
+) -> None:
+    assert (
+        client.post(integracao.url, CORPO, content_type="application/json", HTTP_HOST=hospedeiro).status_code
+        == 202
+    )
+    assert Recepcao.objects.count() == 1
+
+
+def test_barra_final_no_endereco_e_aceita(client: Client, integracao: Ligada) -> None:
+    assert postar(client, f"{integracao.url}/").status_code == 202
+    assert postar(client, "/dlr/callback/op/", authorization=f"Bearer {integracao.token}").status_code == 202
+
+
+def test_metodo_que_ninguem_usa_e_token_errado_de_quem_envia_sao_contados(
+    client: Client, integracao: Ligada
+) -> None:
+    assert client.put(integracao.url).status_code == 405
+    assert client.get("/dlr/relatorio", headers={"authorization": "Bearer x"}).status_code == 401
+    assert recusas() == {"metodo_nao_permitido": 1, "token_invalido": 1}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dlr.models import EventoLogico, IdentificadorExterno, Mensagem, Verificacao
 from dlr.registro import normalizar_e164
@@ -244,3 +245,41 @@ def test_periodo_do_relatorio(client: Client, integracao: Ligada, periodo: str, 
         f"/dlr/relatorio?{periodo}", headers={"authorization": f"Bearer {integracao.token}"}
     )
     assert resposta.status_code == status
+
+
+@pytest.mark.parametrize(
+    "de", ["2026-11-30T00:00:00%2B23:59", "0001-01-01T00:00:00-23:59", "x", "2026-13-01"]
+)
+def test_periodo_estranho_nunca_e_500(client: Client, integracao: Ligada, de: str) -> None:
+    resposta = client.get(
+        f"/dlr/relatorio?de={de}&ate=2026-12-01", headers={"authorization": f"Bearer {integracao.token}"}
+    )
+    assert resposta.status_code in (200, 400)
+
+
+def test_data_sem_hora_em_ate_inclui_o_dia_inteiro(
+    client: Client, integracao: Ligada, registrar: Chamar
+) -> None:
+    registrar({"id_interno": "hoje"})
+    hoje = timezone.localdate().isoformat()
+    resposta = client.get(
+        f"/dlr/relatorio?de={hoje}&ate={hoje}", headers={"authorization": f"Bearer {integracao.token}"}
+    )
+    assert [linha["quantidade"] for linha in resposta.json()["linhas"]] == [1]
+
+
+def test_verificacao_com_detalhe_no_limite_cabe_e_alem_dele_e_400(
+    client: Client, integracao: Ligada, registrar: Chamar
+) -> None:
+    id_ = registrar({"id_interno": "m"}).json()["resultados"][0]["id"]
+
+    def verificar(detalhe: str) -> int:
+        return client.post(
+            f"/dlr/mensagens/{id_}/verificacoes",
+            {"origem": "口" * 120, "ocorrida_em": "2026-11-30T12:00:00Z", "detalhe": detalhe},
+            content_type="application/json",
+            headers={"authorization": f"Bearer {integracao.token}"},
+        ).status_code
+
+    ideogramas = "".join(chr(0x4E00 + n * 37 % 20_000) for n in range(501))
+    assert (verificar(ideogramas[:500]), verificar(ideogramas)) == (201, 400)

@@ -151,6 +151,38 @@ def test_falha_do_banco_nao_e_culpa_do_item(diario: Diario) -> None:
     assert Lote.objects.get().tentativas == 0
 
 
+def test_consulta_cancelada_por_tempo_e_veneno_do_item_e_nao_culpa_do_banco(diario: Diario) -> None:
+    class Cancelada(Exception):
+        sqlstate = "57014"
+
+    def aplicar(itens: Sequence[tuple[Any, ...]]) -> list[str]:
+        if any(b"lento" in item[2] for item in itens):
+            raise OperationalError("canceling statement due to statement timeout") from Cancelada()
+        return diario(itens)
+
+    por("a", "lento", "b")
+    balanco = caixa(aplicar).esvaziar()
+    assert (balanco.aplicados, balanco.adiados) == (2, 1)
+    assert Diario.anotado() == ["a", "b"]
+
+
+def test_falha_guardada_e_registrada_nao_traz_o_conteudo(
+    diario: Diario, caplog: pytest.LogCaptureFixture
+) -> None:
+    def aplicar(itens: Sequence[tuple[Any, ...]]) -> list[str]:
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TEMP TABLE secreta (id int NOT NULL, texto text) ON COMMIT DROP")
+            cursor.execute("INSERT INTO secreta VALUES (NULL, 'CPF 123.456.789-00')")
+        return []
+
+    por("x")
+    caixa(aplicar).esvaziar()
+    falha = Lote.objects.get().falha
+    assert falha.startswith("IntegrityError [23502]") and "secreta" in falha
+    assert "123.456" not in falha
+    assert "123.456" not in caplog.text and "item da caixa falhou" in caplog.text
+
+
 def test_impasse_e_repetido_ate_passar(diario: Diario) -> None:
     quedas = iter([True, True, False])
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dlr.cofre import mascarar_segredos
 from dlr.formatos.corpo import CorpoIlegivel, ler_parametros
 from dlr.models import Ocorrencia, Recepcao
 from painel.admin.dlr.telefone import mascarar_no_texto
@@ -70,6 +71,7 @@ def _parametros(consulta: bytes, numeros: Sequence[str | None] | None) -> list[L
     """A consulta separada em nome e valor; inteira numa linha se não se separa."""
     if not consulta:
         return []
+    consulta = mascarar_segredos(consulta.decode("latin-1")).encode("latin-1")
     try:
         parametros: Mapping[str, str] = ler_parametros(consulta)
     except CorpoIlegivel as erro:

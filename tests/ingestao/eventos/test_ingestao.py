@@ -92,6 +92,13 @@ def test_chave_desconhecida_e_401(postar: Postar, processar: Processar, chave: s
     assert not Uso.objects.exists()
 
 
+def test_chave_impossivel_nao_consulta_nem_ocupa_memoria(postar: Postar) -> None:
+    chaves.memoria.esquecer()
+    for chave in ("pk_" + "x" * 200, "sk_live_x"):
+        assert postar(evento(), chave=chave).status_code == 401
+    assert not chaves.memoria._guardados
+
+
 def test_aplicativo_excluido_nao_recebe(postar: Postar, aplicativo: Aplicativo) -> None:
     Aplicativo.objects.update(deletado=True)
     assert postar(evento()).status_code == 401
@@ -321,6 +328,32 @@ def test_banco_fora_do_ar_e_503_e_nada_foi_contado(
             assert "servidor fechou" not in resposta.content.decode()
     assert not Lote.objects.exists()
     assert postar(*[evento() for _ in range(8)]).status_code == 202, "a janela foi devolvida"
+
+
+def test_erro_que_nao_e_do_banco_nao_vira_503(postar: Postar, monkeypatch: pytest.MonkeyPatch) -> None:
+    class LimiteDoPrograma(Exception):
+        sqlstate = "54000"
+
+    def falhar(**_: Any) -> None:
+        raise OperationalError("linha de índice grande demais") from LimiteDoPrograma()
+
+    monkeypatch.setattr(gravacao, "gravar_lote", falhar)
+    with pytest.raises(OperationalError):
+        postar(evento())
+
+
+def test_franquia_que_nao_se_pode_consultar_devolve_a_janela(
+    postar: Postar, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.LIMITE_POR_MINUTO = 10
+    with monkeypatch.context() as remendo:
+
+        def falhar(*_: Any) -> bool:
+            raise OperationalError("servidor fechou a conexão")
+
+        remendo.setattr(recepcao, "franquia_estourada", falhar)
+        assert postar(*[evento() for _ in range(8)]).status_code == 503
+    assert postar(*[evento() for _ in range(8)]).status_code == 202
 
 
 def test_caixa_acima_do_teto_fecha_a_porta_antes_de_contar(

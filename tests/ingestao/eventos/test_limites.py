@@ -94,6 +94,31 @@ def test_no_valkey_devolver_libera() -> None:
     assert janela.contar("d", 100, 100).coube
 
 
+def test_devolver_o_que_foi_contado_na_memoria_nao_mexe_no_valkey(valkey: redis.Redis) -> None:
+    janela = Janela()
+    janela._descansa_ate = float("inf")
+    vaga = janela.contar("f", 5, 10)
+    janela._descansa_ate = float("-inf")
+    janela.devolver("f", 5, vaga)
+    assert valkey.hgetall("lastro:minuto:f") == {}
+
+
+def test_devolver_depois_que_o_balde_sumiu_nao_cria_conta_negativa(valkey: redis.Redis) -> None:
+    janela = Janela()
+    vaga = janela.contar("g", 5, 10)
+    valkey.flushdb()
+    janela.devolver("g", 5, vaga)
+    assert valkey.hgetall("lastro:minuto:g") == {}
+
+
+def test_conexao_morta_e_trocada_sem_cair_para_a_memoria(valkey: redis.Redis) -> None:
+    janela = Janela()
+    assert janela.contar("h", 1, 10).coube
+    valkey.client_kill_filter(_type="normal", skipme=True)
+    vaga = janela.contar("h", 1, 10)
+    assert (vaga.coube, vaga.na_memoria) == (True, False)
+
+
 def test_sem_valkey_so_a_primeira_requisicao_paga_a_espera(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

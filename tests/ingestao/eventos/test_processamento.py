@@ -121,6 +121,17 @@ def test_carregamento_grava_o_tempo_da_sessao(postar: Postar, processar: Process
     assert Sessao.objects.get().tempo_carregamento_ms == 812.5
 
 
+def test_carregamento_sem_valor_usa_a_duracao_e_negativo_nao_conta(
+    postar: Postar, processar: Processar
+) -> None:
+    postar(
+        evento(tipo="DESEMPENHO", metrica="CARREGAMENTO", duracao_ms=1234, ocorrido_em=ha(minutes=5)),
+        evento(tipo="DESEMPENHO", metrica="CARREGAMENTO", valor=-5.5, ocorrido_em=ha(minutes=1)),
+    )
+    processar()
+    assert Sessao.objects.get().tempo_carregamento_ms == 1234
+
+
 def test_tempos_da_sessao_so_se_alargam(postar: Postar, processar: Processar) -> None:
     for horas in (5, 9, 7, 2, 3):
         postar(evento(ocorrido_em=ha(hours=horas)))
