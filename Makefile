@@ -21,7 +21,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.local: requirements-local.lock | $(VENV)/bin/python
-	$(PIP) requirements-local.lock
+	@echo "Instalando (só na primeira vez; leva cerca de meio minuto)…"
+	@$(PIP) requirements-local.lock
 	@touch $@
 
 $(VENV)/.teste: requirements-teste.lock | $(VENV)/bin/python

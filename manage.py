@@ -12,7 +12,12 @@ if __name__ == "__main__":
     try:
         execute_from_command_line(sys.argv)
     except OperationalError as erro:
+        from config import ambiente
+
+        if not ambiente.url_do_banco():
+            sys.exit(
+                f"Nenhum servidor de pé em {ambiente.DADOS}, e DATABASE_URL não está definida: rode `make run`."
+            )
         sys.exit(
-            f"O banco não responde ({str(erro).splitlines()[0]}).\n"
-            "Suba o servidor com `manage.py local`, ou confira DATABASE_URL e LASTRO_DADOS."
+            f"O banco não responde ({str(erro).splitlines()[0]}): confira DATABASE_URL ou rode `make run`."
         )

@@ -161,11 +161,15 @@ def ligar_ao_alvo(excecao: Excecao) -> tuple[str, str]:
 
 
 def recepcao_da(excecao: Excecao) -> Recepcao | None:
-    """A recepção que é a evidência: a da exceção, a do evento, ou a última da mensagem."""
+    """A recepção que é a evidência: a da exceção, a do evento, a do recibo que contradiz, ou a última."""
     id_ = excecao.recepcao_id or (excecao.evento.recepcao_id if excecao.evento else None)
     if id_ is None and excecao.mensagem_id is not None:
-        recepcoes = EventoLogico.objects.filter(mensagem_id=excecao.mensagem_id).order_by("-recepcao_id")
-        id_ = recepcoes.values_list("recepcao_id", flat=True).first()
+        eventos = EventoLogico.objects.filter(mensagem_id=excecao.mensagem_id)
+        recepcoes = eventos.values_list("recepcao_id", flat=True)
+        id_ = (
+            recepcoes.filter(papel="contradiz").order_by("recepcao_id").first()
+            or recepcoes.order_by("-recepcao_id").first()
+        )
     return Recepcao.objects.filter(pk=id_).first() if id_ is not None else None
 
 

@@ -37,7 +37,7 @@ TIPOS: dict[str, Explicacao] = {
         fazer="Descubra de qual é e ligue à mão.",
     ),
     TipoDeExcecao.CONFLITO_FINAL: Explicacao(
-        houve="Chegaram finais incompatíveis para a mesma mensagem. Vale o primeiro recebido.",
+        houve="Chegaram finais incompatíveis para a mesma mensagem. Até alguém escolher, vale o primeiro recebido.",
         fazer="Apure com a transportadora e escolha o final que vale.",
     ),
     TipoDeExcecao.PARTES_DIVERGENTES: Explicacao(
@@ -94,7 +94,7 @@ CORRELACOES: dict[str, str] = {
 
 ATOS: dict[str, str] = {
     "abrir": "Aberta",
-    "fechar": "Resolvida sozinha",
+    "fechar": "Encerrada: a causa sumiu",
     "ligar": "Ligada à mão",
     "reprocessar": "Reprocessada",
     "escolher_final": "Final escolhido",
