@@ -90,7 +90,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         blank=True,
                         default="",
-                        help_text="Quem recebe os avisos de franquia e de regressão, separados por vírgula; vazio = só as marcas no painel.",
+                        help_text="Recebem os avisos de franquia e de regressão, separados por vírgula; vazio = só no painel.",
                         max_length=500,
                         validators=[ingestao.models.aplicativo.conferir_emails],
                         verbose_name="e-mails de aviso",

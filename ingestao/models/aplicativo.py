@@ -87,7 +87,7 @@ class Aplicativo(models.Model):
         blank=True,
         default="",
         validators=[conferir_emails],
-        help_text="Quem recebe os avisos de franquia e de regressão, separados por vírgula; vazio = só as marcas no painel.",
+        help_text="Recebem os avisos de franquia e de regressão, separados por vírgula; vazio = só no painel.",
     )
     primeiro_evento_em = models.DateTimeField("primeiro evento em", null=True, blank=True, editable=False)
     criado_em = models.DateTimeField("criado em", default=timezone.now, editable=False)
