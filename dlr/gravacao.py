@@ -97,11 +97,12 @@ SQL_GRAVAR_OCORRENCIAS = """
         RETURNING evento_id
     ), soma AS (
         SELECT evento_id, count(*) AS quantas FROM nova WHERE evento_id IS NOT NULL GROUP BY evento_id
-    ), alvo AS (
-        SELECT e.id FROM dlr_eventologico e JOIN soma ON soma.evento_id = e.id ORDER BY e.id FOR NO KEY UPDATE OF e
+    ), alvo AS MATERIALIZED (
+        SELECT e.id, soma.quantas FROM dlr_eventologico e JOIN soma ON soma.evento_id = e.id
+        ORDER BY e.id FOR NO KEY UPDATE OF e
     )
-    UPDATE dlr_eventologico e SET qtd_recepcoes = e.qtd_recepcoes + soma.quantas
-    FROM soma, alvo WHERE e.id = soma.evento_id AND e.id = alvo.id
+    UPDATE dlr_eventologico e SET qtd_recepcoes = e.qtd_recepcoes + alvo.quantas
+    FROM alvo WHERE e.id = alvo.id
 """
 
 # Dois workers podem aplicar a repetição antes da primeira recepção; a ordem que vale é a de recepção, que é
@@ -136,18 +137,20 @@ SQL_BUSCAR_POR_FORMA = """
 """
 
 # Espera quem estiver com o evento (não pula): pulá-lo deixaria por atar um recibo cuja mensagem já chegou.
+# Duas relações só: com três, e a estatística de que quase nada está solto, o plano virava laço dentro de laço
+# (7 milhões de pares em 2.700 recibos, 1 s contra 80 ms).
 SQL_ATAR_EVENTOS = """
-    WITH r AS (
-        SELECT * FROM json_to_recordset(%(linhas)s::json) AS r(
+    WITH alvo AS MATERIALIZED (
+        SELECT e.id, r.mensagem_id, r.parte, r.correlacao
+        FROM json_to_recordset(%(linhas)s::json) AS r(
             id bigint, mensagem_id bigint, parte smallint, correlacao text
         )
-    ), alvo AS (
-        SELECT e.id FROM dlr_eventologico e JOIN r ON r.id = e.id WHERE e.mensagem_id IS NULL
+        JOIN dlr_eventologico e ON e.id = r.id
         ORDER BY e.id FOR NO KEY UPDATE OF e
     )
-    UPDATE dlr_eventologico e SET mensagem_id = r.mensagem_id, parte = coalesce(e.parte, r.parte),
-        correlacao = r.correlacao, esperar_ate = NULL
-    FROM r, alvo WHERE e.id = r.id AND e.id = alvo.id AND e.mensagem_id IS NULL
+    UPDATE dlr_eventologico e SET mensagem_id = alvo.mensagem_id, parte = coalesce(e.parte, alvo.parte),
+        correlacao = alvo.correlacao, esperar_ate = NULL
+    FROM alvo WHERE e.id = alvo.id AND e.mensagem_id IS NULL
     RETURNING e.id, e.mensagem_id
 """
 

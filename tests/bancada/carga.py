@@ -2,6 +2,8 @@
 
 Da resposta só se leem o status e o tamanho. Fila cheia (503) e limite (429) fazem todas as conexões
 esperarem o `Retry-After` e a requisição volta para a frente da fila: é o que um remetente correto faz.
+Com `por_segundo`, cada requisição tem hora marcada e a latência conta dela: uma porta parada não esconde
+o atraso dos que esperavam a vez.
 """
 
 import gc
@@ -54,10 +56,10 @@ class _Conexao:
         self.enviada_s = 0.0
         self.recebido = b""
 
-    def mandar(self, requisicao: int, conteudo: bytes) -> None:
+    def mandar(self, requisicao: int, conteudo: bytes, marcada_s: float | None) -> None:
         self.requisicao = requisicao
         self.recebido = b""
-        self.enviada_s = time.perf_counter()
+        self.enviada_s = time.perf_counter() if marcada_s is None else marcada_s
         self.soquete.sendall(conteudo)
 
     def ler(self) -> bytes | None:
@@ -69,17 +71,24 @@ class _Conexao:
         return self.recebido if _esta_inteira(self.recebido) else None
 
 
+def _lote_inteiro(resposta: bytes) -> bool:
+    """O que se espera de `/evento/ingestao`: 202 sem recusados."""
+    return resposta[9:12] == b"202" and b'"recusados":0' in resposta
+
+
 def disparar(
     porta: int,
     requisicoes: Sequence[bytes],
     *,
     conexoes: int,
     parar: Callable[[], bool] = lambda: False,
+    aceita: Callable[[bytes], bool] = _lote_inteiro,
+    por_segundo: float | None = None,
 ) -> Disparo:
     """Manda tudo por `conexoes` conexões, uma requisição por vez em cada; volta quando todas foram aceitas.
 
-    `parar`, perguntado a cada resposta, encerra antes do fim. Levanta `FalhaDeCarga` se alguma resposta
-    não é 202 sem recusados, 429 ou 503.
+    `parar`, perguntado a cada resposta, encerra antes do fim. `aceita` diz se a resposta crua confirma.
+    Levanta `FalhaDeCarga` se alguma resposta não confirma, nem é 429 ou 503.
     """
     disparo = Disparo()
     pendentes = deque(range(len(requisicoes)))
@@ -89,12 +98,32 @@ def disparar(
         for conexao in abertas:
             seletor.register(conexao.soquete, selectors.EVENT_READ, conexao)
         with _sem_coleta():
-            _girar(disparo, seletor, abertas, requisicoes, pendentes, parar)
+            disparo.comeco_s = time.perf_counter()
+            ritmo = _Ritmo(comeco_s=disparo.comeco_s, por_segundo=por_segundo)
+            _girar(disparo, seletor, abertas, requisicoes, pendentes, ritmo, parar, aceita)
     finally:
         seletor.close()
         for conexao in abertas:
             conexao.soquete.close()
     return disparo
+
+
+@dataclass(slots=True, kw_only=True)
+class _Ritmo:
+    """Quando a próxima requisição pode sair: depois do `Retry-After` e, com `por_segundo`, na hora marcada."""
+
+    comeco_s: float
+    por_segundo: float | None
+    retomar_s: float = 0.0
+    mandadas: int = 0
+
+    @property
+    def marcada_s(self) -> float | None:
+        return self.comeco_s + self.mandadas / self.por_segundo if self.por_segundo else None
+
+    @property
+    def vez_s(self) -> float:
+        return max(self.retomar_s, self.marcada_s or 0.0)
 
 
 def _girar(
@@ -103,45 +132,54 @@ def _girar(
     abertas: Sequence[_Conexao],
     requisicoes: Sequence[bytes],
     pendentes: deque[int],
+    ritmo: _Ritmo,
     parar: Callable[[], bool],
+    aceita: Callable[[bytes], bool],
 ) -> None:
     ociosas = list(abertas)
-    no_ar = 0
-    retomar_s = disparo.comeco_s = time.perf_counter()
     while True:
         agora = time.perf_counter()
-        while ociosas and pendentes and agora >= retomar_s:
+        while ociosas and pendentes and agora >= ritmo.vez_s:
             requisicao = pendentes.popleft()
-            ociosas.pop().mandar(requisicao, requisicoes[requisicao])
-            no_ar += 1
-        if not no_ar and not pendentes:
+            ociosas.pop().mandar(requisicao, requisicoes[requisicao], ritmo.marcada_s)
+            ritmo.mandadas += 1
+        todas_ociosas = len(ociosas) == len(abertas)
+        if todas_ociosas and not pendentes:
             break
-        if not no_ar:  # todas esperam o Retry-After
-            time.sleep(max(0.0, retomar_s - agora))
+        if todas_ociosas:  # esperam o Retry-After, ou a hora marcada
+            time.sleep(max(0.0, ritmo.vez_s - agora))
             continue
-        prontas = seletor.select(ESPERA_S)
-        if not prontas:
-            raise FalhaDeCarga(f"nenhuma resposta em {ESPERA_S} s")
-        for chave, _ in prontas:
-            conexao: _Conexao = chave.data
+        for conexao in _esperar_prontas(seletor, ritmo.vez_s if ociosas and pendentes else None):
             resposta = conexao.ler()
             if resposta is None:
                 continue
-            no_ar -= 1
             ociosas.append(conexao)
-            espera_s = _anotar(disparo, conexao, resposta)
+            espera_s = _anotar(disparo, conexao, resposta, aceita)
             if espera_s is not None:
                 pendentes.appendleft(conexao.requisicao)
-                retomar_s = max(retomar_s, time.perf_counter() + espera_s)
+                ritmo.retomar_s = max(ritmo.retomar_s, time.perf_counter() + espera_s)
         if pendentes and parar():
             pendentes.clear()
     disparo.fim_s = time.perf_counter()
 
 
-def _anotar(disparo: Disparo, conexao: _Conexao, resposta: bytes) -> float | None:
+def _esperar_prontas(seletor: selectors.BaseSelector, vez_s: float | None) -> list[_Conexao]:
+    """As conexões com algo a ler; nenhuma, se antes disso chegou a vez de mandar (`vez_s`).
+
+    Levanta `FalhaDeCarga` se nada há a mandar e ninguém respondeu em `ESPERA_S`.
+    """
+    prontas = seletor.select(ESPERA_S if vez_s is None else max(0.0, vez_s - time.perf_counter()))
+    if not prontas and vez_s is None:
+        raise FalhaDeCarga(f"nenhuma resposta em {ESPERA_S} s")
+    return [chave.data for chave, _ in prontas]
+
+
+def _anotar(
+    disparo: Disparo, conexao: _Conexao, resposta: bytes, aceita: Callable[[bytes], bool]
+) -> float | None:
     """Anota uma resposta; devolve None se foi aceita, ou quantos segundos esperar antes de reenviar."""
     status = int(resposta[9:12])
-    if status == 202 and b'"recusados":0' in resposta:
+    if aceita(resposta):
         disparo.latencias_ms.append((time.perf_counter() - conexao.enviada_s) * 1000)
         return None
     if status not in REENVIAVEIS:

@@ -1,7 +1,6 @@
 """Quanto de CPU cada parte gastou: web, worker, banco, Valkey, o resto do servidor e o gerador."""
 
 import contextlib
-import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -38,29 +37,26 @@ class Gasto:
 def medir_gasto(pid_do_servidor: int) -> Iterator[Gasto]:
     """Mede o bloco; o `Gasto` entregue só está completo na saída.
 
-    Processo que nasceu e morreu no meio (uma limpeza automática do banco) fica fora da conta.
+    Quem nasceu e morreu no meio conta pelo pai, que o recolheu: o worker abre uma conexão por tarefa, e o
+    processo do banco que a atende acaba com ela.
     """
     antes = _ler(pid_do_servidor)
     comeco_s = time.perf_counter()
     gasto = Gasto()
     yield gasto
     gasto.duracao_s = time.perf_counter() - comeco_s
-    for pid, (parte, segundos) in _ler(pid_do_servidor).items():
-        gasto.segundos[parte] += segundos - antes.get(pid, (parte, 0.0))[1]
+    for parte, segundos in _ler(pid_do_servidor).items():
+        gasto.segundos[parte] += segundos - antes[parte]
 
 
-def _ler(pid_do_servidor: int) -> dict[int, tuple[str, float]]:
-    """`{pid: (parte, segundos de CPU)}` do servidor inteiro e deste processo."""
-    vistos = {os.getpid(): ("gerador", _segundos(psutil.Process()))}
+def _ler(pid_do_servidor: int) -> defaultdict[str, float]:
+    """Segundos de CPU até agora, por parte, do servidor inteiro e deste processo."""
+    proprios = psutil.Process().cpu_times()
+    segundos = defaultdict(float, gerador=proprios.user + proprios.system)
     for processo in psutil.Process(pid_do_servidor).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
-            vistos[processo.pid] = (_parte(processo), _segundos(processo))
-    return vistos
-
-
-def _segundos(processo: psutil.Process) -> float:
-    tempos = processo.cpu_times()
-    return tempos.user + tempos.system
+            segundos[_parte(processo)] += sum(processo.cpu_times()[:4])  # dele e dos filhos já recolhidos
+    return segundos
 
 
 def _parte(processo: psutil.Process) -> str:

@@ -1,7 +1,7 @@
 """O registro das figuras. Uma figura nova é um módulo aqui e uma linha em `FIGURAS`."""
 
 from tests.bancada.contexto import Figura
-from tests.bancada.figuras import aceite, crescimento, eventos, retencao
+from tests.bancada.figuras import aceite, crescimento, eventos, recibos, retencao
 
 # Na ordem em que rodam: as que enchem o banco ficam por último.
 FIGURAS = (
@@ -24,6 +24,16 @@ FIGURAS = (
         nome="aceite_p99",
         explicacao="p99 (ms) do aceite de um lote ÷ p99 de INSERT e COMMIT dos mesmos bytes",
         medir=aceite.medir,
+    ),
+    Figura(
+        nome="dlr",
+        explicacao="callbacks/s do primeiro POST à última projeção, um recibo por chamada ÷ INSERT e COMMIT",
+        medir=recibos.medidor(por_chamada=1, recibos=6_000),
+    ),
+    Figura(
+        nome="dlr_lote",
+        explicacao="recibos/s até a última projeção, em vetores de 100 ÷ INSERT e COMMIT de cada vetor",
+        medir=recibos.medidor(por_chamada=100, recibos=30_000),
     ),
     Figura(
         nome="crescimento_1m",
