@@ -100,7 +100,8 @@ async def _encaminhar_na_vez(escopo: Escopo, corpo: Corpo, enviar: Enviar) -> No
         async with asyncio.timeout(PRAZO_DA_RESPOSTA_S):
             await _vez_dos_grandes.acquire()
     except TimeoutError:
-        return await _recusar_por_lentidao(escopo, enviar)
+        detalhe = "Muitos corpos grandes ao mesmo tempo; reenvie em instantes."
+        return await _recusar(escopo, enviar, 503, "porta_cheia", detalhe)
     try:
         return await _encaminhar(escopo, corpo.inteiro(), enviar)
     finally:

@@ -154,6 +154,7 @@ class Cliente(threading.Thread):
     def _cortar(self) -> None:
         """Corta o corpo no meio. Metade das vezes reenvia inteiro; na outra, os eventos não podem existir."""
         lote = self._fabrica.lote()
+        self._oraculo.anotar_corte()
         cortar_no_meio(
             self._porta,
             lote.corpo,

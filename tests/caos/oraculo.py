@@ -124,6 +124,11 @@ class Oraculo:
             self._acusar(f"503 sem código ou sem Retry-After: {resposta.cabecalhos} {resposta.corpo[:300]!r}")
         self.respostas[f"503 {resposta.codigo}"] += 1
 
+    def anotar_corte(self) -> None:
+        """Um corpo será cortado no meio: a porta pode contá-lo como `corpo_incompleto`, ou nem o ver."""
+        with self._trava:
+            self._conta("corpo_incompleto").requisicoes_mandadas += 1
+
     def _recusas_legitimas(self, lote: Lote) -> set[tuple[int, str | None]]:
         legitimas: set[tuple[int, str | None]] = set()
         if lote.recusa is not None:

@@ -236,7 +236,7 @@ def test_grande_que_espera_demais_pela_vez_leva_503(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(modulo, "_vez_dos_grandes", asyncio.Semaphore(0))
     monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: solta.wait(5)})
     comeco, corpo = visitar("/x", [b"x" * (recebimento.GRANDE_BYTES + 1)])
-    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "porta_cheia")
 
 
 def test_defeito_numa_rota_direta_e_500_em_json_sem_traco(
