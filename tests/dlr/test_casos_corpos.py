@@ -1,13 +1,14 @@
 """Corpos que quebraram outros produtos: listas com um item ruim, bytes tortos, GET no lugar de POST."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from dlr.formatos.registro import FORMATOS
-from dlr.models import EventoLogico, Excecao, Ocorrencia, Recepcao
+from dlr.models import EventoLogico, Excecao, Ocorrencia, Projecao, Recepcao
 from tests.dlr.conftest import Chamar, abertas, criar, em_ordem, enviada, estado_de, recibo
 
 
@@ -157,3 +158,34 @@ def test_leitor_que_nao_acha_item_nenhum_nao_faz_a_recepcao_sumir(
     callback(recibo("x1", "DELIVERED"))
     processar()
     assert abertas() == ["formato_nao_reconhecido"]
+
+
+def test_vetor_infobip_de_cem_com_itens_ruins_aplica_os_bons_e_isola_os_outros(
+    callback: Chamar, registrar: Chamar, processar: Any
+) -> None:
+    infobip = criar("infobip-cem", "infobip")
+    registrar(*[enviada(f"m{n}", f"x{n}") for n in range(90)], em=infobip)
+    entregue = {"groupName": "DELIVERED", "name": "DELIVERED_TO_HANDSET"}
+    bons = [{"messageId": f"x{n}", "status": entregue, "to": "5511999990000"} for n in range(90)]
+    ruins: list[Any] = [
+        7,
+        None,
+        "x",
+        [],
+        {},
+        {"messageId": ""},
+        {"status": entregue},
+        {"messageId": "x1"},
+        [1],
+        {"a": 1},
+    ]
+    itens = [item for pedaco in range(10) for item in [*bons[pedaco * 9 : pedaco * 9 + 9], ruins[pedaco]]]
+    assert callback({"results": itens}, em=infobip).status_code == 200
+    processar()
+    estados = Projecao.objects.filter(mensagem__integracao__slug="infobip-cem").values_list(
+        "estado", flat=True
+    )
+    assert list(estados) == ["DELIVERED"] * 90
+    abertas_por_tipo = Counter(Excecao.objects.values_list("tipo", flat=True))
+    assert sum(abertas_por_tipo.values()) == 10
+    assert set(abertas_por_tipo) <= {"formato_nao_reconhecido", "recibo_parcial"}
