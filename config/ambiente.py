@@ -1,4 +1,6 @@
-"""As variáveis de ambiente do Lastro, lidas num lugar só.
+"""As variáveis de ambiente do servidor, lidas num lugar só.
+
+`PORTA` (8000) e `LASTRO_ENDERECO` (127.0.0.1) são só do `manage.py local`, que as lê ele mesmo.
 
 | Variável | Padrão | Para quê |
 |---|---|---|

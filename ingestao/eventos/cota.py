@@ -15,11 +15,6 @@ def periodo_de(dia: date) -> date:
     return dia.replace(day=1)
 
 
-def percentuais_cruzados(uso: int, franquia: int) -> list[int]:
-    """Quais avisos o uso já alcançou (contas inteiras: 80 % de 1 é alcançado em 1)."""
-    return [percentual for percentual in PERCENTUAIS_DE_AVISO if uso * 100 >= franquia * percentual]
-
-
 def franquia_estourada(aplicativo: AplicativoVisto, hoje: date) -> bool:
     """Diz se a porta deve responder 402: franquia com `PARAR_INGESTAO` e uso do mês que já a alcançou.
 
