@@ -5,7 +5,7 @@
 | Variável | Padrão | Para quê |
 |---|---|---|
 | `DATABASE_URL` | servidores do `manage.py local` | PostgreSQL (>= 15) |
-| `REDIS_URL` | servidores do `manage.py local` | Valkey >= 8 ou Redis >= 7 |
+| `REDIS_URL` | os do `manage.py local` | Valkey >= 8 ou Redis >= 7; também `sentinel://h1:26379,h2:26379/<mestre>` |
 | `LASTRO_DADOS` | `.local` | pasta do `manage.py local` |
 | `LASTRO_LOCAL` | não | ligado pelo `manage.py local`: cookies sem HTTPS, hospedeiros locais |
 | `LASTRO_SEGREDO` | sem padrão em produção | `SECRET_KEY` |
@@ -18,6 +18,8 @@
 | `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
 | `LASTRO_TETO_DE_RECEPCOES` | 50000 | o mesmo, para os recibos das transportadoras |
 | `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
+| `LASTRO_BROKER_URL` | a `REDIS_URL` | outro broker para o Celery: `amqp://…` (RabbitMQ) |
+| `LASTRO_ATRAS_DE_PGBOUNCER` | não | há um PgBouncer em modo transação antes do PostgreSQL: sem consultas preparadas |
 | `LASTRO_THREADS` | 6 | threads do Django em cada processo web |
 """
 
@@ -41,6 +43,8 @@ LIMITE_POR_MINUTO: int = env.int("LASTRO_LIMITE_POR_MINUTO", 6_000)  # contrato 
 TETO_DA_CAIXA: int = env.int("LASTRO_TETO_DA_CAIXA", 20_000)
 TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)
 ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
+BROKER_URL: str = env.str("LASTRO_BROKER_URL", "")
+ATRAS_DE_PGBOUNCER: bool = env.bool("LASTRO_ATRAS_DE_PGBOUNCER", False)
 THREADS: int = env.int("LASTRO_THREADS", 6)
 
 HOSPEDEIROS_LOCAIS = ["localhost", "127.0.0.1", "[::1]"]

@@ -4,6 +4,7 @@ from django.templatetags.static import static
 from environs import env
 
 from config import ambiente
+from config.valkey import endereco_do_broker
 
 BASE_DIR = ambiente.RAIZ
 SECRET_KEY = ambiente.segredo()
@@ -70,6 +71,9 @@ DATABASES = {
 DATABASES["default"].setdefault("OPTIONS", {})
 # As transportadoras desistem de um callback entre 2 e 30 s: melhor um 503 antes disso.
 DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 3)
+if ambiente.ATRAS_DE_PGBOUNCER:  # em modo transação cada transação pode cair noutra sessão do PostgreSQL
+    DATABASES["default"]["OPTIONS"]["prepare_threshold"] = None
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ---- Valkey: só o que pode ser perdido
@@ -77,12 +81,14 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = ambiente.url_do_redis() or "redis://127.0.0.1:6379/0"
 REDIS_ESPERA_S = 0.25  # quem espera por ele é uma requisição: bem menos de um segundo
 
-CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+CELERY_BROKER_URL, _opcoes_do_broker = endereco_do_broker(ambiente.BROKER_URL or REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # o worker espera o broker voltar, o tempo que for
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5.0, "socket_connect_timeout": 1.0}
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {} if CELERY_BROKER_URL.startswith("amqp") else {"socket_timeout": 5.0, "socket_connect_timeout": 1.0}
+) | _opcoes_do_broker
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a tarefa vive do banco, não do broker
 CELERY_WORKER_SEND_TASK_EVENTS = False

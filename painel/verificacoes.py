@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import redis
-from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Aviso
 from django.db import OperationalError, connection
+
+from config.valkey import conectar
+
+ESPERA_DO_BROKER_S = 1.0
 
 
 @register(Tags.database)
@@ -54,9 +57,7 @@ def durabilidade_frouxa() -> str | None:
 
 def broker_que_despeja() -> str | None:
     """A política de memória do broker, se ela perde chaves; None se serve ou se o broker não a conta."""
-    valkey = redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0, retry=None
-    )
+    valkey = conectar(ESPERA_DO_BROKER_S)
     try:
         politica = str(valkey.config_get("maxmemory-policy").get("maxmemory-policy", "noeviction"))
     except redis.ResponseError:  # serviços gerenciados escondem CONFIG

@@ -15,6 +15,8 @@ import redis
 from django.conf import settings
 from kombu.exceptions import OperationalError as BrokerForaDoAr
 
+from config.valkey import conectar
+
 registro = logging.getLogger("lastro.caixa")
 
 VALIDADE_S = 10  # mensagem perdida depois de erguida a bandeira: o silêncio dura no máximo isto
@@ -49,12 +51,7 @@ class Despertador:
 
     def _conexao(self) -> redis.Redis:
         if self._valkey is None:
-            self._valkey = redis.Redis.from_url(
-                settings.REDIS_URL,
-                socket_timeout=settings.REDIS_ESPERA_S,
-                socket_connect_timeout=settings.REDIS_ESPERA_S,
-                retry=None,
-            )
+            self._valkey = conectar(settings.REDIS_ESPERA_S)
         return self._valkey
 
     def _comecar(self) -> None:

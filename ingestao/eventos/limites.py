@@ -15,6 +15,8 @@ from typing import Any
 import redis
 from django.conf import settings
 
+from config.valkey import conectar
+
 registro = logging.getLogger("lastro.limites")
 
 JANELA_S = 60
@@ -113,12 +115,7 @@ class Janela:
 
     def __init__(self) -> None:
         self._memoria = JanelaNaMemoria()
-        self._modelo = redis.Redis.from_url(
-            settings.REDIS_URL,
-            socket_timeout=settings.REDIS_ESPERA_S,
-            socket_connect_timeout=settings.REDIS_ESPERA_S,
-            retry=None,
-        ).connection_pool
+        self._modelo = conectar(settings.REDIS_ESPERA_S).connection_pool
         self._desta_thread = threading.local()
         self._descansa_ate = float("-inf")
 
