@@ -5,13 +5,14 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q install --require-hashes --no-deps -r
 
-.PHONY: run test bench caos lint tipos contratos format trava ajuda
+.PHONY: run test bench caos escala lint tipos contratos format trava ajuda
 
 ajuda:
 	@echo "make run     sobe o servidor inteiro (PostgreSQL, Valkey, web, worker, beat)"
 	@echo "make test    lint, tipos, contratos de importação e todos os testes"
 	@echo "make bench   mede; tabela na tela e .local/bench.json"
 	@echo "make caos    injeção de falhas, longa  (MINUTOS=5 SEMENTE=1)"
+	@echo "make escala  dois hospedeiros, PgBouncer, sentinelas e RabbitMQ de verdade (Linux, como root)"
 	@echo "make lint    só a conferência do código;  make format  arruma o que dá"
 	@echo "make trava   refaz os requirements*.lock a partir do pyproject.toml (precisa do uv)"
 
@@ -61,6 +62,13 @@ bench: $(VENV)/.teste
 
 caos: $(VENV)/.teste
 	$(PY) -m tests.caos --minutos $(or $(MINUTOS),5) $(if $(SEMENTE),--semente $(SEMENTE))
+
+# Fora do `make test`: precisa de root (espaços de rede) e instala servidores do sistema.
+escala: $(VENV)/.teste
+	@command -v pgbouncer >/dev/null && command -v redis-sentinel >/dev/null && command -v ip >/dev/null && \
+		test -x /usr/sbin/rabbitmq-server || \
+		{ apt-get update -q && apt-get install -q -y pgbouncer redis-sentinel redis-server rabbitmq-server iproute2; }
+	LASTRO_ESCALA=1 $(PY) -m pytest tests/escala
 
 UV := uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --upgrade \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links

@@ -60,6 +60,16 @@ TEMPLATES = [
 
 # ---- PostgreSQL
 
+# Uma máquina que some da rede não se despede: sem isto, nós esperaríamos por ela, e o PostgreSQL guardaria as
+# travas da transação dela, por duas horas. `options` vale no lado do servidor; num soquete local nada disso pesa.
+PAR_SUMIDO = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "options": "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+    " -c tcp_user_timeout=10000 -c idle_in_transaction_session_timeout=60000",
+}
 DATABASES = {
     "default": {
         **env.dj_db_url("DATABASE_URL", ambiente.url_do_banco() or "postgresql:///lastro"),
@@ -71,9 +81,12 @@ DATABASES = {
 DATABASES["default"].setdefault("OPTIONS", {})
 # As transportadoras desistem de um callback entre 2 e 30 s: melhor um 503 antes disso.
 DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 3)
+for _nome, _valor in PAR_SUMIDO.items():
+    DATABASES["default"]["OPTIONS"].setdefault(_nome, _valor)
 if ambiente.ATRAS_DE_PGBOUNCER:  # em modo transação cada transação pode cair noutra sessão do PostgreSQL
     DATABASES["default"]["OPTIONS"]["prepare_threshold"] = None
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+    DATABASES["default"]["OPTIONS"].pop("options")  # quem conecta ao PostgreSQL é ele: lá se ajusta
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ---- Valkey: só o que pode ser perdido
