@@ -1,6 +1,6 @@
 // O coletor do Lastro: vê o que acontece na página e entrega ao servidor, sem atrapalhar a página.
 //
-//   <script defer src="https://lastro.exemplo.com.br/coletor.js" data-chave="pk_live_…"></script>
+//   <script defer crossorigin src="https://lastro.exemplo.com.br/coletor.js" data-chave="pk_live_…"></script>
 //
 // Opções, API e o que é coletado: docs/coletor.md. Regras da casa, em ordem:
 //   1. a página nunca quebra nem muda de comportamento: tudo o que é nosso roda protegido;
@@ -269,8 +269,9 @@
   // No armazenamento: o instante, e depois cada sessão seguida dos seus eventos, um por linha. Instante 0: a
   // página saiu, e a próxima pode adotar já.
   let guardada;
-  const guardar = (instante = agora()) => {
-    const linhas = [instante];
+  let saiu = false;
+  const guardar = () => {
+    const linhas = [saiu ? 0 : agora()];
     for (const [dona, eventos] of filas) if (eventos.length) linhas.push(dona, ...eventos);
     guardada = guardarEm(local, PREFIXO + aba, linhas[1] && linhas.join("\n")) && linhas[1];
   };
@@ -424,7 +425,8 @@
       avisar(`o servidor recusou (${status} ${codigo || ""}); a coleta parou nesta página.`);
       // Franquia esgotada pode ter virado o mês na próxima página; chave e origem erradas, não.
       if (status !== 402) filas.clear();
-      guardar(0);
+      saiu = true;
+      guardar();
       return parar();
     } else {
       const pedida = resposta && resposta.headers.get("retry-after");
@@ -530,19 +532,14 @@
       const inicio = performance.now();
       const metodo = campo(opcoes, "method") || campo(pedido, "method");
       const url = typeof pedido === "string" ? pedido : campo(pedido, "url") || campo(pedido, "href");
-      // A promessa devolvida é filha da original: se a página não tratar a falha, o aviso continua saindo.
       const promessa = chamar();
       if (url === undefined || !promessa || !promessa.then) return promessa;
-      return promessa.then(
-        (resposta) => {
-          requisicao(metodo, url, inicio, resposta.status);
-          return resposta;
-        },
-        (erro) => {
-          requisicao(metodo, url, inicio, 0, erro);
-          throw erro;
-        },
-      );
+      promessa.then(0, (erro) => requisicao(metodo, url, inicio, 0, erro));
+      // A devolvida é filha da original, e a falha passa por ela: se a página não a tratar, o aviso dela sai.
+      return promessa.then((resposta) => {
+        requisicao(metodo, url, inicio, resposta.status);
+        return resposta;
+      });
     });
   const observarXhr = () => {
     const pedidos = new WeakMap();
@@ -641,6 +638,7 @@
     const versao = /(?:Edg\w*|OPR|SamsungBrowser|Firefox|FxiOS|CriOS|Chrome|Version)\/(\d+)/;
     const navegador = achar([[/Edg/, "Edge"], [/OPR/, "Opera"], [/Samsung/, "Samsung"], [/Firefox|FxiOS/, "Firefox"], [/Chrome|CriOS/, "Chrome"], [/Safari/, "Safari"]]);
     return stringify({
+      __proto__: null,
       sessao_externa: sortear(),
       anonimo_id: lembrar(local, "lastro.anonimo", sortear),
       navegador: navegador && navegador + " " + ((/(?:Edg\w*|OPR|SamsungBrowser)\/(\d+)/.exec(ua) || versao.exec(ua) || [])[1] || ""),
@@ -668,11 +666,12 @@
     ouvir(window, "hashchange", navegou);
     ouvir(document, "visibilitychange", () => document.visibilityState === "hidden" && sair());
     ouvir(window, "pagehide", () => {
+      saiu = true;
       sair();
-      guardar(0);
     });
     // De volta do bfcache: se outra página já adotou a nossa fila, ela é de lá.
     ouvir(window, "pageshow", (e) => {
+      saiu = false;
       if (e.persisted && guardada && !ler(local, PREFIXO + aba)) filas.forEach((eventos, dona) => tirar(dona, eventos));
       if (e.persisted) agendar(0);
     });

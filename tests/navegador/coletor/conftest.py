@@ -24,13 +24,6 @@ CRIAR = (
 
 
 @pytest.fixture(scope="package")
-def servidor() -> Iterator[ServidorLocal]:
-    """Com o limite por minuto de verdade: as outras páginas testam com um pequeno."""
-    with ServidorLocal() as servidor:
-        yield servidor
-
-
-@pytest.fixture(scope="package")
 def npm() -> Path:
     """Os pacotes do `package-lock.json`, conferidos pelo hash. Sem npm, falha."""
     comando = ["npm", "ci", "--ignore-scripts", "--no-progress"]

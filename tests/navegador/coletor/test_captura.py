@@ -109,8 +109,8 @@ def test_requisicoes_de_fetch_e_xhr_sem_query_nem_corpo_e_nunca_as_do_coletor(
 
 def test_clique_traz_seletor_estavel_e_o_texto_do_botao(abrir: Abrir, ate_gravar: AteGravar) -> None:
     pagina = abrir(
-        '<main id=caixa><div><p>Total</p></div><div class="css-1x9a"><button>Comprar  <b>agora</b></button></div></main>'
-        '<button data-testid="sair">Sair</button><span id="r1234" style="padding:9px">solto</span>'
+        '<main id=caixa><div><p>Total</p></div><div class="css-1x9a"><button>Comprar  <b>agora</b></button></div>'
+        '</main><button data-testid="sair">Sair</button><span id="r1234" style="padding:9px">solto</span>'
     )
     for seletor in ("b", "[data-testid=sair]", "#r1234"):
         pagina.click(seletor)
