@@ -1,11 +1,12 @@
 """O que o servidor gravou do aplicativo de demonstração."""
 
+from operator import itemgetter
 from typing import Any
 
 from ingestao.demonstracao import CHAVE_DE_DEMONSTRACAO
 from ingestao.models import Aplicativo, Evento, Sessao
 
-QTD_EVENTOS = 60  # cabe na tela; o resto está no painel
+QTD_EVENTOS = 40  # cabe na tela; o resto está no painel
 _CAMPOS = (
     "id tipo nome mensagem pilha arquivo linha coluna url metodo status duracao_ms nivel seletor texto metrica valor"
     " usuario_id payload ocorrido_em criado_em"
@@ -29,8 +30,11 @@ def buscar_demonstracao(sessao_externa: str) -> dict[str, Any] | None:
     )
     return {
         "sessao": sessao,
+        # Os de um lote chegaram no mesmo instante: entre eles vale o relógio da página.
         "eventos": [
             {campo: valor for campo, valor in evento.items() if valor is not None}
-            for evento in eventos.values(*_CAMPOS)
+            for evento in sorted(
+                eventos.values(*_CAMPOS), key=itemgetter("criado_em", "ocorrido_em"), reverse=True
+            )
         ],
     }

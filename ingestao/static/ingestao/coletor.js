@@ -464,7 +464,7 @@
   // Sem classes (mudam a cada build) nem ids sorteados; para no primeiro nome estável.
   const seletorDe = (el) => {
     const partes = [];
-    for (; el && partes.length < 6; el = el.parentElement) {
+    for (; el && partes.length < 6 && el !== document.documentElement; el = el.parentElement) {
       const marca = el.getAttribute("data-testid");
       let parte = el.localName;
       if (marca) parte += `[data-testid="${cortar(marca, 80)}"]`;
@@ -634,16 +634,27 @@
   let pulso, destino, sessao;
   const descreverSessao = () => {
     const ua = navigator.userAgent;
-    const achar = (pares) => (pares.find(([padrao]) => padrao.test(ua)) || [])[1];
-    const versao = /(?:Edg\w*|OPR|SamsungBrowser|Firefox|FxiOS|CriOS|Chrome|Version)\/(\d+)/;
-    const navegador = achar([[/Edg/, "Edge"], [/OPR/, "Opera"], [/Samsung/, "Samsung"], [/Firefox|FxiOS/, "Firefox"], [/Chrome|CriOS/, "Chrome"], [/Safari/, "Safari"]]);
+    // A ordem importa: quase todos se dizem Safari, e muitos se dizem Chrome.
+    const achar = (padroes) => {
+      for (const [nome, padrao] of Object.entries(padroes)) {
+        const achado = padrao.exec(ua);
+        if (achado) return nome + (achado[1] ? " " + achado[1] : "");
+      }
+    };
     return stringify({
       __proto__: null,
       sessao_externa: sortear(),
       anonimo_id: lembrar(local, "lastro.anonimo", sortear),
-      navegador: navegador && navegador + " " + ((/(?:Edg\w*|OPR|SamsungBrowser)\/(\d+)/.exec(ua) || versao.exec(ua) || [])[1] || ""),
-      sistema_operacional: achar([[/Windows/, "Windows"], [/Android/, "Android"], [/iP(hone|ad|od)/, "iOS"], [/Mac/, "macOS"], [/CrOS/, "ChromeOS"], [/Linux/, "Linux"]]),
-      dispositivo: achar([[/iPad|Tablet|Android(?!.*Mobile)/, "tablet"], [/Mobi/, "celular"], [/./, "computador"]]),
+      navegador: achar({
+        Edge: /Edg\w*\/(\d+)/,
+        Opera: /OPR\/(\d+)/,
+        Samsung: /SamsungBrowser\/(\d+)/,
+        Firefox: /(?:Firefox|FxiOS)\/(\d+)/,
+        Chrome: /(?:Chrome|CriOS)\/(\d+)/,
+        Safari: /Version\/(\d+).*Safari/,
+      }),
+      sistema_operacional: achar({ Windows: /Windows/, Android: /Android/, iOS: /iP(?:hone|ad|od)/, macOS: /Mac/, ChromeOS: /CrOS/, Linux: /Linux/ }),
+      dispositivo: achar({ tablet: /iPad|Tablet|Android(?!.*Mobile)/, celular: /Mobi/, computador: /./ }),
       resolucao: screen.width + "x" + screen.height,
       pagina_inicial: limparUrl(location.href),
     });
@@ -689,6 +700,7 @@
   });
 
   const api = {
+    __proto__: null,
     identificar: (id) => id != null && id !== "" && registrar("IDENTIFICACAO", () => ({ usuario_id: cortar(String(id), 200) })),
     evento: (nome, payload) => registrar("PERSONALIZADO", () => ({ nome: cortar(String(nome), 120), payload: copiar(payload) })),
     // A pessoa retirou o consentimento: para, e apaga o que estava guardado neste navegador.

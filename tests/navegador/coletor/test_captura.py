@@ -117,7 +117,7 @@ def test_clique_traz_seletor_estavel_e_o_texto_do_botao(abrir: Abrir, ate_gravar
     um, dois, tres = ate_gravar("CLIQUE", 3)
     assert (um["seletor"], um["texto"]) == ("main#caixa > div:nth-of-type(2) > button", "Comprar agora")
     assert (dois["seletor"], dois["texto"]) == ('button[data-testid="sair"]', "Sair")
-    assert (tres["seletor"], tres["texto"]) == ("html > body > span", None)
+    assert (tres["seletor"], tres["texto"]) == ("body > span", None)
 
 
 def test_paginas_inclusive_as_de_navegacao_sem_recarga(

@@ -33,22 +33,27 @@ def test_csp_rigida_basta_liberar_o_servidor_em_script_e_connect(
     assert [v for v in violacoes if "Content Security" in v or "Trusted" in v] == []
 
 
+LACO = """async () => {
+    let maior = 0, antes = performance.now();
+    const vigia = setInterval(() => {
+        maior = Math.max(maior, performance.now() - antes);
+        antes = performance.now();
+    }, 10);
+    const erro = {message: 'em laço', error: new Error('em laço')};
+    for (let i = 0; i < 100; i++) {
+        for (let j = 0; j < 100; j++) dispatchEvent(new ErrorEvent('error', erro));
+        await new Promise((pronto) => setTimeout(pronto));
+    }
+    clearInterval(vigia);
+    return maior;
+}"""
+
+
 def test_dez_mil_erros_em_laco_a_pagina_responde_e_o_servidor_ve_poucos_e_a_conta(
     abrir: Abrir, gravados: AteGravar, atravessador: Atravessador
 ) -> None:
     pagina = abrir(antes="addEventListener('error', (e) => e.preventDefault());")
-    demora_ms = pagina.evaluate(
-        """async () => {
-            let maior = 0, antes = performance.now();
-            const vigia = setInterval(() => { maior = Math.max(maior, performance.now() - antes); antes = performance.now(); }, 10);
-            for (let i = 0; i < 100; i++) {
-                for (let j = 0; j < 100; j++) dispatchEvent(new ErrorEvent('error', {message: 'em laço', error: new Error('em laço')}));
-                await new Promise((f) => setTimeout(f));
-            }
-            clearInterval(vigia);
-            return maior;
-        }"""
-    )
+    demora_ms = pagina.evaluate(LACO)
     assert demora_ms < 2_000  # nunca travada; folga para a máquina ocupada dos testes
 
     def contados() -> int:
@@ -96,7 +101,16 @@ def test_pagina_hostil_nao_derruba_o_coletor_nem_ele_a_pagina(abrir: Abrir, ate_
     assert len(achados["enorme"]["texto"]) == 2000
     assert len(achados["enorme"]["lista"]) == 100
     assert achados["fundo"] == [[[[[["[…]"]]]]]]
-    assert achados["numeros"] == ["NaN", "Infinity", "9223372036854776000", "10", None, "[função]", "Symbol(s)", -0.5]
+    assert achados["numeros"] == [
+        "NaN",
+        "Infinity",
+        "9223372036854776000",
+        "10",
+        None,
+        "[função]",
+        "Symbol(s)",
+        -0.5,
+    ]
     assert achados["emoji"] == {"texto": "x" * 1999}
     assert len(ate_gravar("CONSOLE")) == 1
     assert erros == []
@@ -133,7 +147,9 @@ def test_sem_chave_uma_linha_no_console_e_nada_mais(
     )
     pagina.evaluate("() => { lastro.evento('nada'); lastro.identificar('x'); return fetch('/api/ok'); }")
     pagina.wait_for_timeout(300)
-    assert [linha for linha in linhas if "404" not in linha] == ["lastro: falta data-chave no script; nada será coletado."]
+    assert [linha for linha in linhas if "404" not in linha] == [
+        "lastro: falta data-chave no script; nada será coletado."
+    ]
     assert atravessador.lotes == []
     assert pagina.evaluate("localStorage.length + sessionStorage.length") == 0
     assert pagina.evaluate("Object.getOwnPropertyDescriptor(window, 'fetch').value.toString()").count(
@@ -141,39 +157,7 @@ def test_sem_chave_uma_linha_no_console_e_nada_mais(
     )
 
 
-COMPARAR = """async () => {
-    const erro = async (f) => { try { await f(); return 'nada'; } catch (e) { return `${e.constructor.name} ${e.name} ${e.message}`; } };
-    const cancelado = () => { const c = new AbortController(); const p = fetch('/api/fluxo', {signal: c.signal}); c.abort('motivo'); return p; };
-    const motivo = await cancelado().catch((e) => e);
-    const fluxo = await fetch('/api/fluxo');
-    const leitor = fluxo.body.getReader(), pedacos = [];
-    for (let p; !(p = await leitor.read()).done; ) pedacos.push(new TextDecoder().decode(p.value));
-    let rejeicoes = 0;
-    const ouvir = (e) => { rejeicoes++; e.preventDefault(); };
-    addEventListener('unhandledrejection', ouvir);
-    fetch('http://127.0.0.1:1/');
-    await new Promise((f) => setTimeout(f, 500));
-    removeEventListener('unhandledrejection', ouvir);
-    const eventos = [];
-    await new Promise((pronto) => {
-        const xhr = new XMLHttpRequest();
-        for (const tipo of ['loadstart', 'load', 'loadend', 'readystatechange']) xhr.addEventListener(tipo, () => eventos.push(tipo + xhr.readyState));
-        xhr.open('GET', '/api/ok'); xhr.responseType = 'json';
-        xhr.onloadend = () => { eventos.push(xhr.response.ok); pronto(); };
-        xhr.send();
-    });
-    return {
-        motivo, pedacos: pedacos.join(''), rejeicoes, eventos,
-        relativa: await erro(() => fetch('http://[')), metodo: await erro(() => fetch('/', {method: 'CONNECT'})),
-        sem_argumento: await erro(() => fetch()),
-        aberto: await erro(() => XMLHttpRequest.prototype.open.call({}, 'GET', '/')), sem_abrir: await erro(() => new XMLHttpRequest().send()),
-        metodo_ruim: await erro(() => new XMLHttpRequest().open('TRACE', '/')), state: (await erro(() => history.pushState({}, '', 'http://outro.test/'))).split(':')[0],
-        nomes: [fetch.name, fetch.length, XMLHttpRequest.prototype.open.length, console.error.name, String(fetch).includes('native code')],
-        solta: await (async (f) => (await f('/api/ok')).status)(fetch),
-        resposta: (await fetch('/api/ok')) instanceof Response, promessa: fetch('/api/ok').constructor === Promise,
-        chaves: Object.keys(new XMLHttpRequest()),
-    };
-}"""
+COMPARAR = Path(__file__).with_name("comparacao.js").read_text("utf-8")
 
 
 def test_fetch_xhr_e_history_se_comportam_igual_com_e_sem_o_coletor(

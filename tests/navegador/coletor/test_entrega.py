@@ -214,7 +214,10 @@ def test_fila_cheia_descarta_o_mais_antigo_e_conta(
     pagina = abrir(data_sem="DESEMPENHO")
     ate_gravar("PAGINA")
     pagina.evaluate(
-        "() => { for (let i = 1; i <= 100; i++) lastro.evento('marca', {i, peso: ['x'.repeat(2000), 'y'.repeat(2000)]}); }"
+        """() => {
+            const peso = ['x'.repeat(2000), 'y'.repeat(2000)];
+            for (let i = 1; i <= 100; i++) lastro.evento('marca', {i, peso});
+        }"""
     )
     assert esperar(
         lambda: any(e["nome"] == "lastro.descartes" for e in gravados("PERSONALIZADO")), 20, passo_s=0.2
