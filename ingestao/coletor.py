@@ -43,7 +43,7 @@ def ler_script() -> Script:
 
 
 @require_safe
-def coletor(request: HttpRequest) -> HttpResponseBase | None:
+def coletor(request: HttpRequest) -> HttpResponseBase:
     """O script, ou 304 se quem pede já o tem."""
     script = ler_script()
     comprimir = _ACEITA_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None
@@ -58,4 +58,4 @@ def coletor(request: HttpRequest) -> HttpResponseBase | None:
     # Roda em sites de outras origens, com `crossorigin` ou sem, e também nos que isolam a própria (COEP).
     resposta["Access-Control-Allow-Origin"] = "*"
     resposta["Cross-Origin-Resource-Policy"] = "cross-origin"
-    return get_conditional_response(request, etag=script.etag, response=resposta)
+    return get_conditional_response(request, etag=script.etag, response=resposta) or resposta
