@@ -203,8 +203,9 @@
   const filas = new Map();
   const descartes = Object.create(null);
   const baldes = Object.create(null);
-  const descartar = (motivo, n = 1) => {
-    descartes[motivo] = (descartes[motivo] || 0) + n;
+  const descartar = (motivo) => {
+    descartes[motivo] = (descartes[motivo] || 0) + 1;
+    agendar(intervalo);
   };
 
   const caber = (tipo) => {
