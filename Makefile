@@ -14,6 +14,7 @@ ajuda:
 	@echo "make caos    injeção de falhas, longa  (MINUTOS=5 SEMENTE=1)"
 	@echo "make escala  dois hospedeiros, PgBouncer, sentinelas e RabbitMQ de verdade (Linux, como root)"
 	@echo "make lint    só a conferência do código;  make format  arruma o que dá"
+	@echo "make coletor refaz o coletor.min.js a partir do coletor.js (precisa do npm)"
 	@echo "make trava   refaz os requirements*.lock a partir do pyproject.toml (precisa do uv)"
 
 $(VENV)/bin/python:
@@ -33,7 +34,7 @@ $(VENV)/.teste: requirements-teste.lock | $(VENV)/bin/python
 run: $(VENV)/.local
 	@exec $(PY) manage.py local
 
-test: lint tipos contratos navegador
+test: lint tipos contratos navegador npm
 	$(PY) -m pytest
 
 lint: $(VENV)/.teste
@@ -56,6 +57,16 @@ navegador:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 		{ apt-get update -q && apt-get install -q -y chromium; } || \
 		{ echo "Os testes pedem o Chromium: instale-o (apt-get install chromium) e rode de novo."; exit 1; }
+
+# O npm traz o Vue da página de teste e o minificador do coletor; os pacotes, conferidos pelo hash, os testes instalam.
+.PHONY: npm coletor
+npm:
+	@command -v npm >/dev/null || { apt-get update -q && apt-get install -q -y npm; } || \
+		{ echo "Os testes pedem o npm (Node.js 18 ou mais novo): instale-o e rode de novo."; exit 1; }
+
+coletor: npm
+	npm --prefix tests/navegador/coletor/pagina_vue ci --ignore-scripts
+	npm --prefix tests/navegador/coletor/pagina_vue run -s minificar
 
 bench: $(VENV)/.teste
 	$(PY) -m tests.bancada $(if $(FIGURAS),--figuras $(FIGURAS))

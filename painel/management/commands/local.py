@@ -235,6 +235,7 @@ def montar_quadro(pedido: Pedido, senha: Path, *, mostrar_senha: bool) -> str:
         ("Senha guardada", str(senha)),
         ("API", f"{raiz}/api/docs"),
         ("Ingestão", f"POST {raiz}/evento/ingestao"),
+        ("Demonstração", f"{raiz}/demonstracao/"),
         ("Registros", str(pedido.dados / "registros")),
     ]
     corpo = "\n".join(f"  {rotulo:<15} {valor}" for rotulo, valor in linhas)

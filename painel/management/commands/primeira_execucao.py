@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from config import ambiente
+from ingestao.demonstracao import CHAVE_DE_DEMONSTRACAO
 from ingestao.models import Aplicativo
 
 USUARIO = "admin"
-CHAVE_DE_DEMONSTRACAO = "pk_live_demonstracao"
 DOMINIOS_DE_DEMONSTRACAO = ["localhost", "127.0.0.1", "[::1]"]
 
 

@@ -1,7 +1,7 @@
 """O registro das figuras. Uma figura nova é um módulo aqui e uma linha em `FIGURAS`."""
 
 from tests.bancada.contexto import Figura
-from tests.bancada.figuras import aceite, crescimento, eventos, recibos, retencao
+from tests.bancada.figuras import aceite, coletor, crescimento, eventos, recibos, retencao
 
 # Na ordem em que rodam: as que enchem o banco ficam por último.
 FIGURAS = (
@@ -34,6 +34,11 @@ FIGURAS = (
         nome="dlr_lote",
         explicacao="recibos/s até a última projeção, em vetores de 100 ÷ INSERT e COMMIT de cada vetor",
         medir=recibos.medidor(por_chamada=100, recibos=30_000),
+    ),
+    Figura(
+        nome="coletor",
+        explicacao="ms por evento na página do cliente, o tipo mais caro, com o coletor ÷ sem ele",
+        medir=coletor.medir,
     ),
     Figura(
         nome="crescimento_1m",
