@@ -23,9 +23,13 @@ INSTALLED_APPS = [
     "corsheaders",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "ingestao",
     "dlr",
-    "painel",
+    "painel",  # o último: os papéis se aplicam depois de existirem as permissões dos outros
 ]
 
 MIDDLEWARE = [
