@@ -118,6 +118,8 @@ def _e_tela(request: HttpRequest) -> bool:
 
 def _pagina(request: HttpRequest, status: int, titulo: str, detalhe: str) -> HttpResponse:
     contexto = {**admin.site.each_context(request), "title": titulo, "detalhe": detalhe, "status": status}
+    de_dentro = admin.site.has_permission(request)
+    contexto["moldura"] = "admin/base_site.html" if de_dentro else "unfold/layouts/unauthenticated.html"
     return render(request, "painel/recado.html", contexto, status=status)
 
 

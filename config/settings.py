@@ -240,6 +240,7 @@ AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = (
     False  # insistir não prolonga: quem é de casa volta na hora dita
 )
+AXES_USERNAME_CALLABLE = "painel.acesso.tranca.ler_usuario"
 AXES_CLIENT_IP_CALLABLE = "painel.acesso.tranca.ler_endereco"
 AXES_LOCKOUT_CALLABLE = "painel.acesso.tranca.responder"
 AXES_ENABLE_ADMIN = False  # as telas são as do painel

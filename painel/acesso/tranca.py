@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+USUARIO_CARACTERES = 150  # o maior nome que uma conta pode ter
 FOLGA_DO_ENDERECO = 10  # um escritório inteiro sai por um endereço só
 
 
@@ -57,6 +58,12 @@ def ler_endereco(request: HttpRequest) -> str | None:
     if settings.ATRAS_DE_PROXY and (lista := request.META.get("HTTP_X_FORWARDED_FOR", "")):
         return _so_endereco(lista.rpartition(",")[2])
     return _so_endereco(request.META.get("REMOTE_ADDR", ""))
+
+
+def ler_usuario(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """O nome tentado, na medida da tabela: um nome de 5.000 caracteres é um erro de login, não um 500."""
+    nome = (credentials or {}).get("username") or request.POST.get("username", "")
+    return str(nome).replace("\0", "\ufffd")[:USUARIO_CARACTERES]
 
 
 def responder(request: HttpRequest, _resposta: Any, credentials: dict[str, Any] | None) -> HttpResponse:
