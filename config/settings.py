@@ -165,6 +165,7 @@ LANGUAGE_CODE = "pt-br"
 TIME_ZONE = ambiente.FUSO
 USE_TZ = True
 USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "painel" / "locale"]  # antes dos textos das bibliotecas, que ele corrige
 STATIC_URL = "estaticos/"
 STATIC_ROOT = BASE_DIR / "estaticos"
 STORAGES = {

@@ -1,4 +1,4 @@
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 
 
@@ -13,3 +13,4 @@ class PainelConfig(AppConfig):
 
         # Uma vez por `migrate`: o painel é o último aplicativo, e as permissões de todos já existem.
         post_migrate.connect(aplicar_papeis, sender=self)
+        apps.get_app_config("axes").verbose_name = "Acesso"  # o nome da biblioteca não diz nada a ninguém

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 
 MENU = (
     (
@@ -55,6 +55,12 @@ MENU = (
 )
 
 
+# Quem não tem papel: sem item nenhum, o tema mostraria um erro em vez do menu.
+SEM_PAPEL = [
+    {"title": "Segundo fator", "icon": "phonelink_lock", "link": reverse_lazy("admin:segundo_fator")}
+]
+
+
 def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
     """Os grupos do menu com os itens que o usuário pode ver."""
     grupos: list[dict[str, Any]] = []
@@ -66,7 +72,7 @@ def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
         ]
         if visiveis:
             grupos.append({"title": titulo, "separator": bool(grupos), "items": visiveis})
-    return grupos
+    return grupos or [{"title": "Sua conta", "items": SEM_PAPEL}]
 
 
 def montar_conta(request: HttpRequest) -> list[dict[str, Any]]:

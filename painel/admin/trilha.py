@@ -8,7 +8,7 @@ from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -121,11 +121,7 @@ class TrilhaAdmin(SemPagina):
 
     @display(description="em quê")
     def em_que(self, passo: LogEntry) -> SafeString | str | None:
-        nome = (
-            f"{capfirst(passo.content_type.name)} {passo.object_repr}"
-            if passo.content_type
-            else passo.object_repr
-        )
+        nome = _nomear(passo)
         modelo = passo.content_type.model_class() if passo.content_type else None
         return ligar_ao_registro(passo.visto_por, modelo, passo.object_id, resumir(nome, 70))  # type: ignore[attr-defined]
 
@@ -162,10 +158,27 @@ class RevelacaoAdmin(SemPagina):
 
     @display(description="de que registro")
     def de_que(self, revelacao: Revelacao) -> SafeString | str | None:
-        modelo = apps.get_model(revelacao.modelo)
-        nome = f"{capfirst(modelo._meta.verbose_name)} {revelacao.registro_id}"
+        modelo = _modelo(revelacao.modelo)
+        tabela = capfirst(modelo._meta.verbose_name) if modelo else revelacao.modelo
+        nome = f"{tabela} {revelacao.registro_id}"
         return ligar_ao_registro(revelacao.visto_por, modelo, revelacao.registro_id, resumir(nome, 70))  # type: ignore[attr-defined]
 
     @display(description="motivo")
     def por_que(self, revelacao: Revelacao) -> SafeString | str:
         return resumir(revelacao.motivo) or "não dito"
+
+
+def _nomear(passo: LogEntry) -> str:
+    """`Erro TypeError: x`; sem repetir a tabela de quem já a diz no nome (`recepção 2`)."""
+    tabela = str(passo.content_type.name) if passo.content_type else ""
+    if passo.object_repr.lower().startswith(tabela.lower()):
+        return str(capfirst(passo.object_repr))
+    return f"{capfirst(tabela)} {passo.object_repr}"
+
+
+def _modelo(rotulo: str) -> type[Model] | None:
+    """O modelo de `aplicativo.modelo`; None se ele não existe mais: a trilha vive mais que as tabelas."""
+    try:
+        return apps.get_model(rotulo)
+    except LookupError:
+        return None

@@ -42,6 +42,8 @@ def montar_evidencia(recepcao: Recepcao, telefones: Iterable[str | None], *, int
 
     corpo, consulta = bytes(recepcao.corpo), bytes(recepcao.consulta)
     texto, como_esta = ler_bytes(corpo) if inteira or e_texto(corpo) else ("", _so_o_tamanho(corpo))
+    if texto and not inteira:
+        como_esta += " Telefones e segredos mascarados."
     return Evidencia(
         recepcao=recepcao,
         linha_da_chamada=mostrar(neutralizar(f"{recepcao.metodo} {recepcao.url}")),
@@ -76,7 +78,7 @@ def ler_bytes(conteudo: bytes) -> tuple[str, str]:
         cortado = f"; os {mostrar_quantidade(HEX_BYTES)} primeiros" if len(conteudo) > HEX_BYTES else ""
         return escrever_hexadecimal(conteudo[:HEX_BYTES]), f"{tamanho}, não é UTF-8: em hexadecimal{cortado}."
     cortado = f"; os {mostrar_quantidade(JSON_CARACTERES)} primeiros" if len(texto) > JSON_CARACTERES else ""
-    return neutralizar(texto[:JSON_CARACTERES]), f"{tamanho} em UTF-8, como chegaram{cortado}."
+    return neutralizar(texto[:JSON_CARACTERES]), f"{tamanho} em UTF-8{cortado}."
 
 
 def escrever_hexadecimal(conteudo: bytes) -> str:

@@ -30,7 +30,7 @@ from painel.admin.dlr.mensagem import (
 from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante
 from painel.admin.filtros import FICHAS, Escolha, Filtro
 from painel.admin.inerte import neutralizar
-from painel.admin.revelacao import ComRevelacao, esta_revelado
+from painel.admin.revelacao import ComRevelacao, esta_revelado, leitor
 from painel.admin.texto_alheio import resumir
 from painel.templatetags.ligacoes import pode_abrir
 
@@ -117,7 +117,7 @@ class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
         return {
             "cor": CORES_DA_SITUACAO[registro.situacao],
             "explicacao": TIPOS[registro.tipo],
-            "detalhe": neutralizar(registro.detalhe),
+            "detalhe": leitor(request)(registro.detalhe),
             "ficha": _ficha(registro),
             "nome_do_alvo": nome_do_alvo,
             "modelo_do_alvo": modelo_do_alvo,

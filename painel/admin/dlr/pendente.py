@@ -22,9 +22,8 @@ from dlr.tasks import despertador_de_recepcoes
 from ingestao.caixa.fila import TENTATIVAS_MAXIMAS
 from painel.admin.dlr.evidencia import montar_evidencia
 from painel.admin.ficha import Linha, montar_ficha, mostrar_espera, mostrar_instante, mostrar_quantidade
-from painel.admin.inerte import neutralizar
 from painel.admin.ingestao.lote import CORES, ESTACIONADO, REEXECUTADOS_POR_VEZ, PorSituacao, situacao_de
-from painel.admin.revelacao import ComRevelacao, esta_revelado
+from painel.admin.revelacao import ComRevelacao, esta_revelado, leitor
 from painel.admin.tabela_grande import TabelaGrande
 from painel.admin.texto_alheio import resumir
 
@@ -129,7 +128,7 @@ class RecepcaoPendenteAdmin(ComRevelacao, TabelaGrande):
                 Linha(rotulo="Tentativas", valor=self.tentou(registro)),
             ],
             "ficha": montar_ficha(registro, ("recebido_em", "disponivel_em", "estacionado_em")),
-            "falha": neutralizar(registro.falha),
+            "falha": leitor(request)(registro.falha),
             "evidencia": montar_evidencia(recepcao, [], inteira=esta_revelado(request))
             if recepcao and ve_a_evidencia
             else None,

@@ -16,7 +16,7 @@ from painel.admin.dlr.filtros import PorIntegracao, nomear_integracao
 from painel.admin.ficha import Linha, mostrar_instante
 from painel.admin.filtros import ler_inteiro
 from painel.admin.inerte import neutralizar
-from painel.admin.revelacao import ComRevelacao, esta_revelado
+from painel.admin.revelacao import ComRevelacao, esta_revelado, leitor
 from painel.admin.tabela_grande import TabelaGrande
 from painel.admin.texto_alheio import resumir
 
@@ -74,6 +74,7 @@ class RecepcaoAdmin(ComRevelacao, TabelaGrande):
 
     def montar_pagina(self, request: HttpRequest, registro: Recepcao) -> dict[str, Any]:
         ocorrencias = listar_ocorrencias(registro.pk)
+        ler = leitor(request)
         return {
             "integracao": registro.integracao,
             "recebida": mostrar_instante(registro.recebida_em),
@@ -87,7 +88,7 @@ class RecepcaoAdmin(ComRevelacao, TabelaGrande):
                     "estado": _estado_lido(ocorrencia),
                     "id_externo": resumir(ocorrencia.evento.id_externo, 40) if ocorrencia.evento else "",
                     "papel": PAPEIS.get(ocorrencia.evento.papel or "") if ocorrencia.evento else None,
-                    "ilegivel": neutralizar(ocorrencia.ilegivel),
+                    "ilegivel": ler(ocorrencia.ilegivel),
                 }
                 for ocorrencia in ocorrencias
             ],
