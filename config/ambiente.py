@@ -17,9 +17,10 @@
 | `LASTRO_LIMITE_POR_MINUTO` | 6000 | eventos por minuto e por chave |
 | `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
 | `LASTRO_TETO_DE_RECEPCOES` | 50000 | o mesmo, para os recibos das transportadoras |
-| `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
 | `LASTRO_BROKER_URL` | a `REDIS_URL` | outro broker para o Celery: `amqp://…` (RabbitMQ) |
 | `LASTRO_ATRAS_DE_PGBOUNCER` | não | há um PgBouncer em modo transação antes do PostgreSQL: sem consultas preparadas |
+| `LASTRO_ATRAS_DE_PROXY` | não | confia no `X-Forwarded-Proto` e no fim do `X-Forwarded-For` que o proxy escreve |
+| `LASTRO_EXIGIR_SEGUNDO_FATOR` | não | quem entra no painel precisa ativar o segundo fator |
 | `LASTRO_THREADS` | 6 | threads do Django em cada processo web |
 """
 
@@ -45,6 +46,7 @@ TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)
 ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
 BROKER_URL: str = env.str("LASTRO_BROKER_URL", "")
 ATRAS_DE_PGBOUNCER: bool = env.bool("LASTRO_ATRAS_DE_PGBOUNCER", False)
+EXIGIR_SEGUNDO_FATOR: bool = env.bool("LASTRO_EXIGIR_SEGUNDO_FATOR", False)
 THREADS: int = env.int("LASTRO_THREADS", 6)
 
 HOSPEDEIROS_LOCAIS = ["localhost", "127.0.0.1", "[::1]"]

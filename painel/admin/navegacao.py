@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 
 MENU = (
     (
@@ -45,10 +45,20 @@ MENU = (
         "Acesso",
         (
             ("Usuários", "person", "auth", "user"),
-            ("Grupos", "groups", "auth", "group"),
+            ("Papéis e grupos", "groups", "auth", "group"),
+            ("Trilha", "history", "admin", "logentry"),
+            ("Revelações", "visibility", "painel", "revelacao"),
+            ("Entradas", "login", "axes", "accesslog"),
+            ("Logins travados", "lock_clock", "axes", "accessattempt"),
         ),
     ),
 )
+
+
+# Quem não tem papel: sem item nenhum, o tema mostraria um erro em vez do menu.
+SEM_PAPEL = [
+    {"title": "Segundo fator", "icon": "phonelink_lock", "link": reverse_lazy("admin:segundo_fator")}
+]
 
 
 def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
@@ -62,7 +72,15 @@ def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
         ]
         if visiveis:
             grupos.append({"title": titulo, "separator": bool(grupos), "items": visiveis})
-    return grupos
+    return grupos or [{"title": "Sua conta", "items": SEM_PAPEL}]
+
+
+def montar_conta(request: HttpRequest) -> list[dict[str, Any]]:
+    """O menu da própria pessoa."""
+    return [
+        {"title": "Trocar a senha", "link": reverse("admin:password_change")},
+        {"title": "Segundo fator", "link": reverse("admin:segundo_fator")},
+    ]
 
 
 def _pode_ver(request: HttpRequest, app: str, modelo: str) -> bool:
