@@ -104,6 +104,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5.0},
     },
     "cobrar-finais": {"task": "dlr.tasks.cobrar_finais", "schedule": 300.0, "options": {"expires": 300.0}},
+    "expurgar-minutos-dos-recibos": {
+        "task": "dlr.tasks.expurgar_minutos",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
     "avisar": {"task": "ingestao.tasks.enviar_avisos", "schedule": 60.0, "options": {"expires": 60.0}},
     "expurgar": {"task": "ingestao.tasks.expurgar", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }

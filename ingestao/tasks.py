@@ -1,9 +1,10 @@
 """As tarefas Celery da ingestão: cada uma é uma casca em volta de uma chamada."""
 
 from celery import shared_task
+from django.utils import timezone
 
 from ingestao.caixa import Despertador
-from ingestao.eventos import avisos, retencao
+from ingestao.eventos import avisos, minutos, retencao
 from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 
 
@@ -28,6 +29,7 @@ def enviar_avisos() -> None:
 def expurgar() -> None:
     """Apaga o que passou da retenção."""
     retencao.expurgar()
+    minutos.expurgar(timezone.now())
 
 
 despertador_de_lotes = Despertador("lotes", processar_lotes.delay)

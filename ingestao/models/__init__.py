@@ -8,6 +8,7 @@ from ingestao.models.erro import Erro, EstadoDoErro
 from ingestao.models.evento import Evento, TipoDeEvento
 from ingestao.models.lote import Lote
 from ingestao.models.medida import MedidaDeCaptura, RecusaDeCaptura, RelatoDeDescarte
+from ingestao.models.minuto import UsoPorMinuto
 from ingestao.models.pedido import (
     Ato,
     AtoDeCaptura,
@@ -45,4 +46,5 @@ __all__ = [
     "SituacaoDoPedido",
     "TipoDeEvento",
     "Uso",
+    "UsoPorMinuto",
 ]

@@ -27,7 +27,16 @@ class MedidaDeCaptura(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["dispositivo", "hora", "medida", "faixa"], name="medida_unica")
         ]
-        indexes = [models.Index(fields=["hora", "medida"], name="medida_por_hora")]
+        indexes = [
+            models.Index(fields=["hora", "medida"], name="medida_por_hora"),
+            # Trinta dias de capturas gravadas sem passar pelas faixas das distribuições.
+            models.Index(
+                fields=["hora"],
+                include=["quantidade"],
+                name="medida_gravadas_por_hora",
+                condition=models.Q(medida="gravadas"),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.medida} {self.faixa}"
