@@ -247,6 +247,7 @@ UNFOLD = {
         lambda request: static("painel/graficos.css"),
     ],
     "SCRIPTS": [lambda request: static("painel/graficos.js")],
+    "DASHBOARD_CALLBACK": "painel.inicio.views.montar_contexto",
     "SIDEBAR": {"navigation": "painel.admin.navegacao.montar_navegacao"},
     "COLORS": {
         # Azul-petróleo: o branco sobre o tom 600 tem contraste de texto (WCAG AA).

@@ -29,6 +29,7 @@ from painel.admin.dlr.filtros import PorIntegracao, nomear_integracao
 from painel.admin.dlr.telefone import mascarar, pode_ver
 from painel.admin.ficha import Linha, montar_ficha, mostrar_instante
 from painel.admin.filtros import Escolha, Periodo, ler_inteiro
+from painel.admin.recentes import PorAceitacao, PorRegistro, PorVerificacao
 from painel.admin.tabela_grande import TabelaGrande
 from painel.admin.texto_alheio import neutralizar, resumir
 
@@ -81,7 +82,7 @@ class PeriodoDaIntegracao(Periodo):
 class MensagemAdmin(TabelaGrande):
     change_form_template = "painel/dlr/mensagem.html"
     list_display = ("nome", "da_integracao", "para", "aceitacao", "estado_do_dlr", "provada", "criada")
-    list_filter = (PorIntegracao, PeriodoDaIntegracao, PorEstado)
+    list_filter = (PorIntegracao, PeriodoDaIntegracao, PorRegistro, PorAceitacao, PorEstado, PorVerificacao)
     list_select_related = ("integracao", "projecao")
     search_fields = ("id_interno",)
     search_help_text = "Número, id interno ou id externo, exatos"
