@@ -5,13 +5,19 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_process_init
+from celery.signals import worker_init, worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("lastro")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_init.connect
+def ligar_o_batimento(**_: Any) -> None:
+    """Só num worker, e depois da configuração: o batimento lê os endereços dela."""
+    from config import batimento  # noqa: F401
 
 
 @worker_process_init.connect

@@ -6,11 +6,13 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from painel import saude
+from painel.inicio import views as inicio
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
     path("", include("ingestao.urls")),
     path("", include("dlr.urls")),
+    path("admin/inicio/retrato", inicio.retratar, name="inicio_retrato"),
     path("admin/", admin.site.urls),
     path("saude", saude.saude),
     path("prontidao", saude.prontidao),

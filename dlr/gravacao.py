@@ -26,7 +26,13 @@ SQL_GRAVAR_RECEPCAO = """
     RETURNING recepcao_id
 """
 
+# O dia e o minuto numa ida só; a ordem das duas travas é a mesma em toda chamada.
 SQL_CONTAR_RECUSA = """
+    WITH no_minuto AS (
+        INSERT INTO dlr_recepcaoporminuto AS m (minuto, integracao_id, motivo, quantidade)
+        VALUES (date_trunc('minute', now()), %(integracao_id)s, %(motivo)s, 1)
+        ON CONFLICT (minuto, integracao_id, motivo) DO UPDATE SET quantidade = m.quantidade + 1
+    )
     INSERT INTO dlr_recusadecallback AS r (integracao_id, dia, motivo, quantidade)
     VALUES (%(integracao_id)s, %(dia)s, %(motivo)s, 1)
     ON CONFLICT (integracao_id, dia, motivo) DO UPDATE SET quantidade = r.quantidade + 1

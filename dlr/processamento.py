@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.utils import timezone
 
 from dlr.amarracao import EventoSolto, atar
+from dlr.contagem import somar_recepcoes
 from dlr.dominio.recibo import Chamada
 from dlr.gravacao import (
     SQL_ANTECIPAR_EVENTOS,
@@ -63,6 +64,7 @@ def aplicar_recepcoes(linhas: Sequence[tuple[Any, ...]]) -> list[int]:
     _gravar_ocorrencias(itens, gravados, novos)
     materializar({*amarra.mensagens, *antecipar(itens, gravados)}, agora)
     abrir(_pendencias(itens, gravados, novos, agora))
+    somar_recepcoes((recepcao.integracao_id, recepcao.recebida_em) for recepcao in recepcoes)
     return [evento.id for evento in soltos if evento.id not in amarra.atados]
 
 

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from dlr import amarracao, ausencias
+from dlr import amarracao, ausencias, contagem
 from dlr.processamento import CAIXA_DE_RECEPCOES
 from ingestao.caixa import Despertador
 
@@ -33,6 +33,12 @@ def cobrar_finais() -> None:
     """Abre `final_ausente` para as mensagens cujo final não veio no prazo."""
     while ausencias.cobrar(timezone.now()):
         pass
+
+
+@shared_task(name="dlr.tasks.expurgar_minutos")
+def expurgar_minutos() -> None:
+    """Apaga as contagens por minuto vencidas."""
+    contagem.expurgar_minutos(timezone.now())
 
 
 despertador_de_recepcoes = Despertador("recepcoes", processar_recepcoes.delay)

@@ -2,6 +2,13 @@
 
 from django.urls import path
 
+from ingestao.capturas.views import (
+    IndisponivelView,
+    IngestaoDeCapturasView,
+    PedidosView,
+    PulsoView,
+    QuadroView,
+)
 from ingestao.coletor import coletor
 from ingestao.demonstracao.views import demonstracao, gravados
 from ingestao.eventos.views import IngestaoView
@@ -11,4 +18,13 @@ urlpatterns = [
     path("coletor.js", coletor, name="coletor"),
     path("demonstracao/", demonstracao, name="demonstracao"),
     path("demonstracao/eventos", gravados, name="demonstracao-eventos"),
+    path("captura/ingestao", IngestaoDeCapturasView.as_view(), name="captura-ingestao"),
+    path("captura/pulso", PulsoView.as_view(), name="captura-pulso"),
+    path("captura/pedidos", PedidosView.as_view(), name="captura-pedidos"),
+    path("captura/quadros/<str:pedido_id>", QuadroView.as_view(), name="captura-quadro"),
+    path(
+        "captura/quadros/<str:pedido_id>/indisponivel",
+        IndisponivelView.as_view(),
+        name="captura-indisponivel",
+    ),
 ]

@@ -1,5 +1,6 @@
 """As tabelas dos recibos, um arquivo por substantivo."""
 
+from dlr.models.contagem import RecepcaoPorDia, RecepcaoPorMinuto
 from dlr.models.evento import EventoLogico, Ocorrencia
 from dlr.models.excecao import AcaoDeExcecao, Excecao, SituacaoDaExcecao, TipoDeExcecao
 from dlr.models.integracao import Integracao, RegraDeIntegracao
@@ -20,6 +21,8 @@ __all__ = [
     "Projecao",
     "Recepcao",
     "RecepcaoPendente",
+    "RecepcaoPorDia",
+    "RecepcaoPorMinuto",
     "RecusaDeCallback",
     "RegraDeIntegracao",
     "SituacaoDaExcecao",

@@ -56,6 +56,12 @@ class Excecao(models.Model):
         constraints = [models.UniqueConstraint(fields=["tipo", "alvo"], name="excecao_unica_por_alvo")]
         indexes = [
             models.Index(fields=["situacao", "-aberta_em"], name="excecao_por_situacao"),
+            # Contar as abertas por tipo e idade sem ler as linhas.
+            models.Index(
+                fields=["tipo", "aberta_em"],
+                name="excecao_aberta_por_tipo",
+                condition=models.Q(situacao=SituacaoDaExcecao.ABERTA),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -38,5 +38,9 @@ class ItemDaCaixa(models.Model):
             # Reivindicar e medir só olham os pendentes: os estacionados podem ser muitos.
             models.Index(
                 fields=["id"], name="%(class)s_pendente", condition=models.Q(estacionado_em__isnull=True)
-            )
+            ),
+            # Contar os estacionados não pode custar os pendentes. Só quem estaciona paga por ele.
+            models.Index(
+                fields=["id"], name="%(class)s_estacionado", condition=models.Q(estacionado_em__isnull=False)
+            ),
         ]

@@ -5,7 +5,7 @@ terminam iguais. Não enfileira nada: devolve o que deve seguir o COMMIT.
 """
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from ingestao.caixa import Caixa
 from ingestao.eventos import gravacao
 from ingestao.eventos.agrupamento import Grupo, agrupar, e_erro
 from ingestao.eventos.cota import PERCENTUAIS_DE_AVISO, periodo_de
+from ingestao.eventos.minutos import somar_minutos
 from ingestao.models import Lote
 
 EVENTOS_POR_VEZ = 5_000  # por transação: ~10 MB na memória do worker e ~0,2 s de travas
@@ -61,6 +62,7 @@ def aplicar_lotes(linhas: Sequence[tuple]) -> list[str]:
     gravacao.somar_sessoes(_somas_das_sessoes(abertos, novos, ids))
     gravacao.marcar_primeiro_evento(_primeiros_eventos(novos))
     avisos = _somar_uso(lotes, novos)
+    _somar_minutos(lotes, novos)
     return [AVISAR] if regrediram or avisos else []
 
 
@@ -244,6 +246,18 @@ def _somar_uso(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> list[int
     periodos = {(aplicativo, periodo_de(dia)) for (aplicativo, dia), (n, _) in uso.items() if n}
     return gravacao.avisar_franquia(
         [{"aplicativo_id": a, "periodo": p} for a, p in periodos], PERCENTUAIS_DE_AVISO, timezone.now()
+    )
+
+
+def _somar_minutos(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> None:
+    """O traço fino do uso, para as telas. Conta por lote antes de olhar a hora: são muitos eventos por lote."""
+    por_lote = Counter([aberto.lote.id for aberto in novos])
+    gravados: Counter[tuple[datetime, UUID]] = Counter()
+    for lote in lotes:
+        if lote.aplicativo_id is not None and lote.id in por_lote:
+            gravados[lote.recebido_em, lote.aplicativo_id] += por_lote[lote.id]
+    somar_minutos(
+        gravados, ((lote.recebido_em, lote.aplicativo_id, lote.recusas) for lote in lotes if lote.recusas)
     )
 
 

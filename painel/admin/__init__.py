@@ -9,7 +9,7 @@
 - `navegacao.py`       o menu.
 - `somente_leitura.py` a tela que mostra e não muda.
 - `tabela_grande.py`   lista sem contagem total, ordenada por índice.
-- `filtros.py`         os filtros da barra das listas.
+- `filtros.py`         os filtros da barra das listas; `recentes.py`, os que a página inicial pede.
 - `ficha.py`           rótulos e valores de uma página.
 - `texto_alheio.py` `inerte.py`  texto de desconhecidos: visível, inerte, e mascarado nas listas.
 """

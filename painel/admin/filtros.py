@@ -62,7 +62,7 @@ class Periodo(Filtro):
     parameter_name = "periodo"
     template = FICHAS
     tudo = "Tudo"
-    opcoes = (("hora", "Última hora"), ("hoje", "Hoje"), ("7d", "7 dias"))
+    opcoes: tuple[tuple[str, str], ...] = (("hora", "Última hora"), ("hoje", "Hoje"), ("7d", "7 dias"))
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> tuple[tuple[str, str], ...]:
         return self.opcoes
@@ -75,7 +75,7 @@ class Periodo(Filtro):
 class PeriodoEmDias(Periodo):
     """Os mesmos atalhos sobre uma coluna `date`, no fuso do servidor."""
 
-    opcoes = (("hoje", "Hoje"), ("7d", "7 dias"), ("30d", "30 dias"))
+    opcoes = (("hoje", "Hoje"), ("7d", "7 dias"), ("30d", "30 dias"), ("mes", "Este mês"))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         desde = comeco_do_periodo(self.value(), timezone.now())
@@ -124,6 +124,8 @@ def comeco_do_periodo(atalho: str | None, agora: datetime) -> datetime | None:
     """O instante em que o atalho começa; None para tudo (e para um atalho desconhecido)."""
     if atalho == "hora":
         return agora - timedelta(hours=1)
+    if atalho == "mes":
+        return timezone.make_aware(datetime.combine(timezone.localdate(agora).replace(day=1), time.min))
     dias = {"hoje": 0, "7d": 6, "30d": 29}.get(atalho or "")
     if dias is None:
         return None

@@ -10,9 +10,10 @@
 - `mensagem.py` `evento.py` `recepcao.py` `recusa.py`  o que se mandou e o que voltou.
 - `pendente.py`     recepções na caixa e o reexecutar.
 - `evidencia.py`    os bytes como chegaram, legíveis e inertes.
+- `chegada.py`      recepções contadas por minuto e por dia.
 - `filtros.py` `contagens.py`  a barra das listas e os números com teto.
 """
 
-from painel.admin.dlr import evento, excecao, integracao, mensagem, pendente, recepcao, recusa
+from painel.admin.dlr import chegada, evento, excecao, integracao, mensagem, pendente, recepcao, recusa
 
-__all__ = ["evento", "excecao", "integracao", "mensagem", "pendente", "recepcao", "recusa"]
+__all__ = ["chegada", "evento", "excecao", "integracao", "mensagem", "pendente", "recepcao", "recusa"]

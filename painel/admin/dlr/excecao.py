@@ -30,6 +30,7 @@ from painel.admin.dlr.mensagem import (
 from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante
 from painel.admin.filtros import FICHAS, Escolha, Filtro
 from painel.admin.inerte import neutralizar
+from painel.admin.recentes import PorIdade
 from painel.admin.revelacao import ComRevelacao, esta_revelado, leitor
 from painel.admin.texto_alheio import resumir
 from painel.templatetags.ligacoes import pode_abrir
@@ -65,7 +66,7 @@ class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
     o_que_revela = "os telefones e os bytes da evidência"
     change_form_template = "painel/dlr/excecao.html"
     list_display = ("qual", "da_integracao", "alvo_da_excecao", "idade", "o_que_houve", "quem_cuida")
-    list_filter = (PorSituacao, PorTipo, PorIntegracaoRecente)
+    list_filter = (PorSituacao, PorTipo, PorIdade, PorIntegracaoRecente)
     list_select_related = ("integracao", "atribuida_a")
     ordering = ("-aberta_em", "-id")  # índice excecao_por_situacao
     colunas_grandes = ("dicas",)

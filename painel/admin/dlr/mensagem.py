@@ -25,6 +25,7 @@ from painel.admin.ficha import Linha, montar_ficha, mostrar_instante
 from painel.admin.filtros import Escolha, Periodo, ler_inteiro
 from painel.admin.inerte import neutralizar
 from painel.admin.mascara import mascarar
+from painel.admin.recentes import PorAceitacao, PorRegistro, PorVerificacao
 from painel.admin.revelacao import ComRevelacao, esta_revelado
 from painel.admin.tabela_grande import TabelaGrande
 from painel.admin.texto_alheio import resumir
@@ -79,7 +80,7 @@ class MensagemAdmin(ComRevelacao, TabelaGrande):
     o_que_revela = "os telefones"
     change_form_template = "painel/dlr/mensagem.html"
     list_display = ("nome", "da_integracao", "para", "aceitacao", "estado_do_dlr", "provada", "criada")
-    list_filter = (PorIntegracao, PeriodoDaIntegracao, PorEstado)
+    list_filter = (PorIntegracao, PeriodoDaIntegracao, PorRegistro, PorAceitacao, PorEstado, PorVerificacao)
     list_select_related = ("integracao", "projecao")
     search_fields = ("id_interno",)
     search_help_text = "Número, id interno ou id externo, exatos"

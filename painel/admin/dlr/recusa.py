@@ -1,13 +1,16 @@
 """Callbacks recusados: quantos, quando e por quê. Do conteúdo deles nada ficou."""
 
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest
 from unfold.decorators import display
 
 from dlr.models import RecusaDeCallback
 from painel.admin.dlr.filtros import PorIntegracao
 from painel.admin.ficha import mostrar_quantidade
 from painel.admin.filtros import PeriodoEmDias
-from painel.admin.ingestao.uso import ListaDeContagens
+from painel.admin.ingestao.uso import ListaDeContagens, PorMotivo
 
 MOTIVOS = {
     "integracao_inexistente": "endereço sem integração",
@@ -23,11 +26,16 @@ MOTIVOS = {
 }
 
 
+class PorMotivoDoCallback(PorMotivo):
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(MOTIVOS.items())
+
+
 @admin.register(RecusaDeCallback)
 class RecusaDeCallbackAdmin(ListaDeContagens):
     list_display = ("no_dia", "de_qual", "por_que", "quantas")
     list_select_related = ("integracao",)
-    list_filter = (PorIntegracao, PeriodoEmDias)
+    list_filter = (PorIntegracao, PeriodoEmDias, PorMotivoDoCallback)
     ordering = ("-dia", "motivo", "id")  # poucas linhas por dia: integrações vezes motivos
 
     @display(description="integração")

@@ -20,6 +20,7 @@ from ingestao.models import Erro, EstadoDoErro, Evento, TipoDeEvento
 from painel.admin.ficha import Linha, mostrar_instante, mostrar_quantidade
 from painel.admin.filtros import FICHAS, Escolha, Periodo, PorAplicativo, ler_uuid
 from painel.admin.ingestao.triagem import Verbo, triar
+from painel.admin.recentes import PorNovidade
 from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande, recortar
 from painel.admin.texto_alheio import resumir
@@ -62,7 +63,7 @@ class ErroAdmin(ComRevelacao, TabelaGrande):
     o_que_revela = "os telefones e os segredos do erro"
     change_form_template = "painel/erro.html"
     list_display = ("titulo_do_erro", "situacao", "aplicativo", "quantas", "primeira", "ultima", "voltou")
-    list_filter = (PorAplicativo, Periodo, PorEstado, PorTipoDeErro)
+    list_filter = (PorAplicativo, Periodo, PorEstado, PorTipoDeErro, PorNovidade)
     list_select_related = ("aplicativo",)
     search_fields = ("titulo",)
     search_help_text = "Texto do título, id ou impressão digital"
