@@ -93,9 +93,7 @@ class Aparelho:
     def autorizacao(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.token}"}
 
-    def postar(
-        self, eventos: list[Any], recortes: Mapping[str, bytes] | None = None, **envelope: Any
-    ) -> Any:
+    def postar(self, eventos: list[Any], recortes: Mapping[str, bytes] | None = None, **envelope: Any) -> Any:
         """Manda um lote: multipart com recortes, JSON sem eles."""
         lote = {"enviado_em": "2026-11-30T18:00:01Z", "boot_id": "b1", **envelope, "eventos": eventos}
         if recortes is None:

@@ -78,9 +78,7 @@ def test_latencias_e_reenvios_cruzados_nao_se_travam(aparelho: Aparelho) -> None
 
 
 def test_o_mesmo_relato_de_descarte_ao_mesmo_tempo_conta_uma_vez(aparelho: Aparelho) -> None:
-    juntos(
-        lambda _: aparelho.pulsar(descartados={"teto_de_tentativas": 3}, relato_id="delta-1"), range(6)
-    )
+    juntos(lambda _: aparelho.pulsar(descartados={"teto_de_tentativas": 3}, relato_id="delta-1"), range(6))
     assert contadores(aparelho)["descartados:teto_de_tentativas"] == 3
     assert RelatoDeDescarte.objects.count() == 1
 

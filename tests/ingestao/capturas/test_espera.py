@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import connection, connections
 
 from config import porta as modulo
 from config.porta import porta
@@ -19,6 +19,23 @@ from ingestao.models import Captura, Dispositivo
 from tests.ingestao.capturas.aparelho import Aparelho, com_caixa, jpeg
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def sem_conexoes_esquecidas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As threads da porta guardam a conexão delas; aqui a devolvem, para o banco de testes poder ser apagado."""
+
+    def fechando(original: Callable[..., Any]) -> Callable[..., Any]:
+        def rodar(*argumentos: Any) -> Any:
+            try:
+                return original(*argumentos)
+            finally:
+                connections.close_all()
+
+        return rodar
+
+    for nome in ("_rodar_direta", "_rodar_django"):
+        monkeypatch.setattr(modulo, nome, fechando(getattr(modulo, nome)))
 
 
 async def visitar(
@@ -61,9 +78,7 @@ async def visitar(
 
 
 def perguntar(aparelho: Aparelho, espera_s: float | str, **mais: Any) -> Any:
-    return visitar(
-        "/captura/pedidos", consulta=f"espera_s={espera_s}".encode(), token=aparelho.token, **mais
-    )
+    return visitar("/captura/pedidos", consulta=f"espera_s={espera_s}".encode(), token=aparelho.token, **mais)
 
 
 @pytest.fixture

@@ -73,9 +73,7 @@ def test_reenvio_recebe_o_mesmo_ack_byte_a_byte(aparelho: Aparelho) -> None:
     mandado = com_caixa()
     recorte = {mandado["id_evento"]: jpeg()}
     primeira = aparelho.postar([mandado], recorte)
-    reenvios = [
-        aparelho.postar([{**mandado, "tentativa": n, "idade_ms": n * 1000}], recorte) for n in (2, 3)
-    ]
+    reenvios = [aparelho.postar([{**mandado, "tentativa": n, "idade_ms": n * 1000}], recorte) for n in (2, 3)]
 
     assert {resultado_cru(r) for r in reenvios} == {resultado_cru(primeira)}
     captura = Captura.objects.get()
@@ -142,9 +140,7 @@ def test_mesmo_id_com_outro_conteudo_e_conflito_e_nada_se_sobrescreve(aparelho: 
     assert contadores(aparelho)["conflitos:conteudo_diferente"] == 2
 
 
-def test_id_de_outro_dispositivo_e_conflito(
-    aparelho: Aparelho, cadastrar: Callable[[str], Aparelho]
-) -> None:
+def test_id_de_outro_dispositivo_e_conflito(aparelho: Aparelho, cadastrar: Callable[[str], Aparelho]) -> None:
     mandado = evento()
     aparelho.postar([mandado])
     intruso = cadastrar("Intruso")
@@ -238,6 +234,12 @@ def test_nul_e_meio_emoji_sao_trocados_na_borda(aparelho: Aparelho) -> None:
     assert Captura.objects.get().payload == {"pl\ufffdaca": "A\ufffdB", "nota": "x\ufffdy"}
 
 
+def test_payload_null_e_um_payload(aparelho: Aparelho) -> None:
+    mandado = evento(payload=None)
+    assert resultados(aparelho.postar([mandado]))[0]["situacao"] == "gravado"
+    assert Captura.objects.get().payload is None
+
+
 def test_hora_suspeita_fica_na_linha_com_o_motivo(aparelho: Aparelho) -> None:
     mandado = evento(capturado_em="1970-01-01T00:03:00Z", idade_ms=1_000)
     assert resultados(aparelho.postar([mandado]))[0]["situacao"] == "gravado"
@@ -329,11 +331,11 @@ def test_sem_token_que_valha_e_401_contado(db: None, autorizacao: str | None, co
     assert (recusa.motivo, recusa.dispositivo_id) == (codigo, None)
 
 
-def test_dez_mil_pendentes_entram_em_lotes(aparelho: Aparelho) -> None:
+def test_mil_pendentes_entram_em_lotes(aparelho: Aparelho) -> None:
     """Depois de uma queda longa: cem por lote, todos confirmados."""
-    for _ in range(100):
+    for _ in range(10):
         assert {r["situacao"] for r in resultados(aparelho.postar([evento() for _ in range(100)]))} == {
             "gravado"
         }
-    assert Captura.objects.count() == 10_000
-    assert contadores(aparelho)["gravadas"] == 10_000
+    assert Captura.objects.count() == 1_000
+    assert contadores(aparelho)["gravadas"] == 1_000

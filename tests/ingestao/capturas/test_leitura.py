@@ -177,14 +177,21 @@ def test_relato_ruim_nao_custa_o_que_se_le() -> None:
     um = evento()["id_evento"]
     relato = ler_relato(
         {
-            "descartados": {"teto_de_tentativas": 2, "Disco cheio!": 1, "negativo": -1, "texto": "3", "zero": 0},
+            "descartados": {
+                "teto_de_tentativas": 2,
+                "Disco cheio!": 1,
+                "negativo": -1,
+                "texto": "3",
+                "zero": 0,
+                "muitos": 2**62,
+            },
             "latencias": [{"id_evento": um, "ms": 812.4}, {"id_evento": um, "ms": 9}, {"id_evento": "x"}, 3],
             "relato_id": "r1",
         }
     )
     assert relato.descartados == {"teto_de_tentativas": 2, "disco_cheio": 1}
     assert relato.latencias_ms == {um: 812}
-    assert (relato.chave, relato.ilegiveis) == ("r1", 4)
+    assert (relato.chave, relato.ilegiveis) == ("r1", 5)
 
 
 def test_sem_relato_id_a_chave_e_a_mesma_no_reenvio_do_mesmo_lote() -> None:

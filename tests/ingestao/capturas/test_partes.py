@@ -28,7 +28,10 @@ def test_corpo_cortado_em_qualquer_byte_e_recusado() -> None:
     ("estrago", "frase"),
     [
         (lambda c: b"lixo" + c, "não começa"),
-        (lambda c: c.replace(b'name="recorte-a"', b'nome="x"').replace(b'; filename="recorte-a"', b""), "nome"),
+        (
+            lambda c: c.replace(b'name="recorte-a"', b'nome="x"').replace(b'; filename="recorte-a"', b""),
+            "nome",
+        ),
         (lambda c: c.replace(b'name="recorte-b"', b'name="recorte-a"'), "duas vezes"),
         (lambda c: c.replace(b"image/jpeg", b"image/jpeg\r\nContent-Transfer-Encoding: base64"), "Transfer"),
         (lambda c: c.replace(b"image/jpeg", b"x" * 5000), "cabeçalhos"),

@@ -27,7 +27,7 @@ def retrato() -> list[tuple[Any, ...]]:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lotes=LOTES)
 def test_qualquer_ordem_e_repeticao_termina_igual(aparelho: Aparelho, lotes: list[list[int]]) -> None:
     Captura.objects.all().delete()

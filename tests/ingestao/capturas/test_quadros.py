@@ -139,9 +139,7 @@ def test_deposito_cheio_e_503_e_o_pedaco_nao_conta(
     assert aparelho.ver_envio(pedido.pk)["Upload-Offset"] == "1000"
 
 
-def test_arquivo_orfao_de_uma_queda_e_substituido(
-    aparelho: Aparelho, pedido: Pedido, deposito: Path
-) -> None:
+def test_arquivo_orfao_de_uma_queda_e_substituido(aparelho: Aparelho, pedido: Pedido, deposito: Path) -> None:
     orfao = deposito / pedido.pk.hex[:2] / f"{pedido.pk}.jpg"
     orfao.parent.mkdir(parents=True)
     orfao.write_bytes(b"o COMMIT nao veio")
@@ -283,7 +281,9 @@ def test_quem_olhou_o_quadro_fica_na_trilha(aparelho: Aparelho, pedido: Pedido, 
     assert ultimo is not None and (ultimo.ato, ultimo.autor) == (Ato.QUADRO_VISTO, operador)
 
 
-@pytest.mark.parametrize("sql", ["UPDATE ingestao_atodecaptura SET motivo = 'x'", "DELETE FROM ingestao_atodecaptura"])
+@pytest.mark.parametrize(
+    "sql", ["UPDATE ingestao_atodecaptura SET motivo = 'x'", "DELETE FROM ingestao_atodecaptura"]
+)
 def test_a_trilha_nao_se_reescreve(pedido: Pedido, sql: str) -> None:
     with pytest.raises(DatabaseError, match="evidencia"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql)
