@@ -8,6 +8,7 @@
 - `wsgi.py`       o mesmo Django para quem preferir um servidor WSGI.
 - `banco/`        o adaptador do PostgreSQL (percebe conexão morta sem gastar uma consulta).
 - `camadas.py`    o middleware que só o painel usa.
+- `cofre.py`      segredos cifrados em repouso.
 - `erros.py`      como um erro vira `{"detail", "codigo"}`.
 - `rotas.py`      a base das rotas chamadas por programas.
 - `registros.py`  uma linha por registro: a frase e os campos.
