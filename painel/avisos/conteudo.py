@@ -20,7 +20,7 @@ COMECO = {
 
 
 def montar(aviso: Aviso, motivo: str, agora: datetime) -> dict[str, Any]:
-    """O conteúdo de uma entrega, fixado ao nascer: reenviar manda os mesmos bytes."""
+    """O conteúdo de uma entrega do aviso como está. Fixado na primeira tentativa: reenviar manda os mesmos bytes."""
     return {
         "versao": VERSAO,
         "aviso": str(aviso.pk),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Literal
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 # Uma condição que some e volta (a fila que oscila em torno do limiar) não vira um par de mensagens por minuto.
@@ -41,7 +42,7 @@ class Observacao:
     valor: float | None = None
     itens: Sequence[Item] = ()
     qtd_itens: int = 0
-    aplicativo_id: object = None
+    aplicativo_id: UUID | None = None
     avisa_dono: bool = False
 
 

@@ -57,7 +57,10 @@ _FIXOS = {"Content-Type": "application/json", "User-Agent": "Lastro", "Connectio
 def _conectar(ip: str, porta: int, nome_tls: str | None) -> Iterator[socket.socket]:
     """O soquete até o IP, com TLS para `nome_tls`; um vigia o derruba ao fim de `PRAZO_S`."""
     cru = socket.create_connection((ip, porta), timeout=CONEXAO_S)
-    vigia = threading.Timer(PRAZO_S, _derrubar, (cru.dup(),))
+    vencido = threading.Event()
+    # Uma cópia: o TLS toma o soquete para si, e o vigia precisa alcançá-lo depois disso.
+    vigiado = cru.dup()
+    vigia = threading.Timer(PRAZO_S, _derrubar, (vigiado, vencido))
     vigia.daemon = True
     vigia.start()
     try:
@@ -67,13 +70,16 @@ def _conectar(ip: str, porta: int, nome_tls: str | None) -> Iterator[socket.sock
         else:
             with ssl.create_default_context().wrap_socket(cru, server_hostname=nome_tls) as seguro:
                 yield seguro
+        if vencido.is_set():  # o http.client toma a conexão derrubada no meio dos cabeçalhos pelo fim deles
+            raise TimeoutError
     finally:
         vigia.cancel()
-        vigia.args[0].close()
+        vigiado.close()
         cru.close()
 
 
-def _derrubar(soquete: socket.socket) -> None:
+def _derrubar(soquete: socket.socket, vencido: threading.Event) -> None:
+    vencido.set()
     with suppress(OSError):
         soquete.shutdown(socket.SHUT_RDWR)
 

@@ -3,6 +3,7 @@
 import uuid
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -89,7 +90,9 @@ class AtoDeAviso(models.Model):
         ordering = ["id"]
         default_permissions = ()
         constraints = [
-            models.UniqueConstraint(fields=["aviso", "autor"], name="aviso_visto_uma_vez", condition=Q(ato="viu"))
+            models.UniqueConstraint(
+                fields=["aviso", "autor"], name="aviso_visto_uma_vez", condition=Q(ato="viu")
+            )
         ]
 
     def __str__(self) -> str:
@@ -131,3 +134,9 @@ class LimiarDeAviso(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_tipo_display()}: {self.valor}"
+
+    def clean(self) -> None:
+        """Integração e tipo de exceção só fazem sentido em exceções."""
+        super().clean()
+        if self.tipo != TipoDeAviso.EXCECOES and (self.integracao_id or self.excecao):
+            raise ValidationError("Integração e tipo de exceção só valem para o aviso de exceções.")

@@ -54,7 +54,9 @@ class DestinoDeAviso(models.Model):
     )
     segredo_cifrado = models.TextField("segredo (cifrado)", blank=True, default="", editable=False)
     tipos = ArrayField(
-        models.CharField(max_length=20, choices=TipoDeAviso.choices), verbose_name="tipos", default=listar_tipos
+        models.CharField(max_length=20, choices=TipoDeAviso.choices),
+        verbose_name="tipos",
+        default=listar_tipos,
     )
     aplicativo = models.ForeignKey(
         "ingestao.Aplicativo",
@@ -142,15 +144,22 @@ class EntregaDeAviso(models.Model):
     canal = models.CharField("canal", max_length=10, choices=Canal.choices)
     emails = models.CharField("e-mails do dono do aplicativo", max_length=500, blank=True, default="")
     motivo = models.CharField("motivo", max_length=10, choices=Motivo.choices)
-    conteudo = models.JSONField("conteúdo", help_text="O que se manda, fixado ao nascer: reenviar é igual.")
+    conteudo = models.JSONField(
+        "conteúdo", help_text="O que se manda, fixado na primeira tentativa: reenviar é igual."
+    )
     situacao = models.CharField(
         "situação", max_length=10, choices=Situacao.choices, default=Situacao.PENDENTE
     )
     tentativas = models.PositiveSmallIntegerField("tentativas", default=0)
     criada_em = models.DateTimeField("criada em")
+    fixada_em = models.DateTimeField(
+        "conteúdo de", help_text="O da primeira tentativa; antes, o do nascimento."
+    )
     disponivel_em = models.DateTimeField("não antes de")
     encerrada_em = models.DateTimeField("encerrada em", null=True, blank=True)
     encerramento = models.CharField("como terminou", max_length=300, blank=True, default="")
+
+    tentou = False  # nesta passagem pela fila; não é coluna
 
     class Meta:
         verbose_name = "entrega de aviso"
@@ -158,7 +167,7 @@ class EntregaDeAviso(models.Model):
         ordering = ["-criada_em", "-id"]
         default_permissions = ("view", "change")
         constraints = [
-            # Uma por vez na fila: enquanto o silêncio segura a abertura, a novidade entra nela ao sair.
+            # Uma por vez na fila: a que espera o silêncio já contará a novidade ao sair.
             models.UniqueConstraint(
                 fields=["aviso", "destino", "aplicativo"],
                 name="entrega_pendente_unica",
@@ -172,9 +181,7 @@ class EntregaDeAviso(models.Model):
         indexes = [
             models.Index(fields=["-criada_em", "-id"], name="entrega_por_criacao"),
             models.Index(fields=["aviso", "destino"], name="entrega_do_aviso"),
-            models.Index(
-                fields=["disponivel_em"], name="entrega_pendente", condition=Q(situacao="pendente")
-            ),
+            models.Index(fields=["disponivel_em"], name="entrega_pendente", condition=Q(situacao="pendente")),
         ]
 
     def __str__(self) -> str:
