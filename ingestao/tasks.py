@@ -2,8 +2,10 @@
 
 from celery import current_app, shared_task
 from django.conf import settings
+from django.utils import timezone
 
 from ingestao.caixa import Despertador
+from ingestao.capturas import pedidos
 from ingestao.eventos import retencao
 from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 
@@ -23,6 +25,13 @@ def processar_lotes() -> None:
 def expurgar() -> None:
     """Apaga o que passou da retenção."""
     retencao.expurgar()
+
+
+@shared_task(name="ingestao.tasks.vencer_pedidos")
+def vencer_pedidos() -> None:
+    """Encerra os pedidos de quadro cujo prazo passou."""
+    while pedidos.vencer_pedidos(timezone.now()):
+        pass
 
 
 despertador_de_lotes = Despertador("lotes", processar_lotes.delay)

@@ -1,9 +1,10 @@
 """As tabelas das capturas: aparelhos, capturas, contestações com a trilha delas, e medidas."""
 
+import uuid
+
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
-import uuid
 from django.conf import settings
 from django.db import migrations, models
 

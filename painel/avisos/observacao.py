@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, Sum, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from dlr.models import Excecao, Integracao, SituacaoDaExcecao, TipoDeExcecao
 from ingestao.caixa.medida import medir
+from ingestao.capturas.consultas import listar_silenciosos
 from ingestao.eventos.cota import periodo_de
 from ingestao.models import (
     AvisoFranquia,
@@ -207,14 +207,7 @@ def olhar_estacionados(contexto: Contexto) -> Iterator[Observacao]:
 
 def olhar_silencio(contexto: Contexto) -> Iterator[Observacao]:
     """Um só, com todos os aparelhos em silêncio: uma rede que cai não vira centenas de mensagens."""
-    prazo = ExpressionWrapper(
-        F("silencioso_apos_s") * Value(timedelta(seconds=1)), output_field=DurationField()
-    )
-    calados = (
-        Dispositivo.objects.filter(deletado=False, revogado_em__isnull=True)
-        .annotate(ultimo=Coalesce("ultimo_contato_em", "criado_em"))
-        .filter(ultimo__lt=contexto.agora - prazo)
-    )
+    calados = listar_silenciosos(contexto.agora)
     quantos = calados.count()
     if quantos:
         yield Observacao(
@@ -222,7 +215,7 @@ def olhar_silencio(contexto: Contexto) -> Iterator[Observacao]:
             alvo="",
             titulo="1 dispositivo em silêncio" if quantos == 1 else f"{quantos} dispositivos em silêncio",
             valor=float(quantos),
-            itens=[_descrever_silencio(d) for d in calados.order_by("-ultimo")[:ITENS_MAXIMOS]],
+            itens=[_descrever_silencio(d) for d in calados.reverse()[:ITENS_MAXIMOS]],
             qtd_itens=quantos,
         )
 
