@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from painel import saude
+from painel.metricas.views import metricas
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
@@ -14,6 +15,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("saude", saude.saude),
     path("prontidao", saude.prontidao),
+    path("metricas", metricas),
     path("api/esquema", SpectacularAPIView.as_view(), name="esquema"),
     path("api/docs", SpectacularSwaggerView.as_view(url_name="esquema"), name="docs"),
 ]
