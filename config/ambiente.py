@@ -23,7 +23,8 @@
 | `LASTRO_QUADROS` | `LASTRO_DADOS/quadros` | pasta dos quadros pedidos, no depósito em disco |
 | `LASTRO_DEPOSITO` | disco | classe de armazenamento dos quadros (`storages.backends.s3.S3Storage`…) |
 | `LASTRO_DEPOSITO_OPCOES` | vazio | opções dela, em JSON (`{"bucket_name": "…", "endpoint_url": "…"}`) |
-| `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
+| `LASTRO_ATRAS_DE_PROXY` | não | confia no `X-Forwarded-Proto` e no fim do `X-Forwarded-For` que o proxy escreve |
+| `LASTRO_EXIGIR_SEGUNDO_FATOR` | não | quem entra no painel precisa ativar o segundo fator |
 | `LASTRO_THREADS` | 6 | threads do Django em cada processo web |
 """
 
@@ -54,6 +55,7 @@ TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)
 ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
 EM_DISCO = "ingestao.capturas.deposito.QuadrosEmDisco"
 DEPOSITO_DE_QUADROS: str = env.str("LASTRO_DEPOSITO", "") or EM_DISCO
+EXIGIR_SEGUNDO_FATOR: bool = env.bool("LASTRO_EXIGIR_SEGUNDO_FATOR", False)
 THREADS: int = env.int("LASTRO_THREADS", 6)
 
 HOSPEDEIROS_LOCAIS = ["localhost", "127.0.0.1", "[::1]"]

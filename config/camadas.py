@@ -1,37 +1,48 @@
-"""As camadas (middleware) do Django que só o painel usa.
+"""As camadas (middleware) que só as páginas usam.
 
 Sessão, usuário, CSRF e mensagens não servem a quem manda eventos ou recibos, e custavam um sétimo do tempo
-de cada POST. São as do Django, com um atalho: fora do painel, a requisição passa direto.
+de cada POST. São as das bibliotecas, com um atalho: fora das páginas, a requisição passa direto.
 """
 
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from axes.middleware import AxesMiddleware
+from csp.middleware import CSPMiddleware
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
-from django.utils.deprecation import MiddlewareMixin
+from django_otp.middleware import OTPMiddleware
 
 PAINEL = "/admin"
+DOCUMENTACAO = "/api/docs"
+# O painel não usa nenhum destes; uma página injetada também não usará.
+SEM_APARELHOS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
 
 
-class _SoNoPainel(MiddlewareMixin):
+class _SoNasPaginas:
+    onde: ClassVar[tuple[str, ...]] = (PAINEL,)
+    get_response: Any
+
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info.startswith(PAINEL):
-            return super().__call__(request)  # type: ignore[return-value]
-        return self.get_response(request)  # type: ignore[return-value]
+        if request.path_info.startswith(self.onde):
+            return super().__call__(request)  # type: ignore[misc]
+        return self.get_response(request)
 
 
-class Sessao(_SoNoPainel, SessionMiddleware):
+class Sessao(_SoNasPaginas, SessionMiddleware):
     """A sessão de quem entrou no painel."""
 
 
-class Comum(_SoNoPainel, CommonMiddleware):
+class Comum(_SoNasPaginas, CommonMiddleware):
     """Barra final e hospedeiro; fora do painel as rotas são exatas."""
 
 
-class Csrf(_SoNoPainel, CsrfViewMiddleware):
+class Csrf(_SoNasPaginas, CsrfViewMiddleware):
     """A proteção dos formulários do painel; as outras rotas não usam cookies."""
 
     def process_view(self, request: HttpRequest, *args: object) -> HttpResponseBase | None:  # type: ignore[override]
@@ -41,9 +52,37 @@ class Csrf(_SoNoPainel, CsrfViewMiddleware):
         return None
 
 
-class Usuario(_SoNoPainel, AuthenticationMiddleware):
+class Usuario(_SoNasPaginas, AuthenticationMiddleware):
     """Quem entrou no painel."""
 
 
-class Mensagens(_SoNoPainel, MessageMiddleware):
+class SegundoFator(_SoNasPaginas, OTPMiddleware):
+    """Com que segundo fator a pessoa entrou, se entrou com um."""
+
+
+class Mensagens(_SoNasPaginas, MessageMiddleware):
     """Os avisos de uma tela para a seguinte."""
+
+
+class Tranca(_SoNasPaginas, AxesMiddleware):
+    """A resposta a quem errou a senha vezes demais."""
+
+
+class Politica(_SoNasPaginas, CSPMiddleware):
+    """A política de segurança de conteúdo, que só faz sentido em HTML."""
+
+    onde = (PAINEL, DOCUMENTACAO)
+
+
+class Cabecalhos(_SoNasPaginas):
+    """O que uma página do painel diz ao navegador: não guarde, e não ofereça aparelhos."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        resposta = self.get_response(request)
+        if request.path_info.startswith(PAINEL):
+            resposta["Permissions-Policy"] = SEM_APARELHOS
+            resposta["Cache-Control"] = "no-store, private"
+        return resposta

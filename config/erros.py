@@ -1,9 +1,14 @@
-"""Como um erro vira resposta: `{"detail": "<o que fazer>", "codigo": "<estável>"}`, nunca uma página."""
+"""Como um erro vira resposta: `{"detail": "<o que fazer>", "codigo": "<estável>"}`.
+
+Só o painel, aberto num navegador, responde com uma página.
+"""
 
 import logging
 from collections.abc import Mapping
 
-from django.http import HttpRequest, JsonResponse
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -77,24 +82,55 @@ def sem_armazenamento() -> ErroDaApi:
     )
 
 
-def pagina_nao_encontrada(request: HttpRequest, exception: Exception) -> JsonResponse:
-    """404 para qualquer caminho fora das rotas."""
+def pagina_nao_encontrada(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: JSON para programas; no painel, uma página."""
+    if _e_tela(request):
+        detalhe = "O endereço mudou, o registro já passou da retenção, ou nunca existiu."
+        return _pagina(request, 404, "Não há nada aqui", detalhe)
     return _json(404, "rota_inexistente", "Esta rota não existe; veja /api/docs.")
 
 
-def requisicao_invalida(request: HttpRequest, exception: Exception) -> JsonResponse:
-    """400 do próprio Django (hospedeiro não listado, cabeçalho impossível)."""
+def requisicao_invalida(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400 do próprio Django (hospedeiro não listado, cabeçalho impossível, filtro escrito no endereço)."""
+    if _e_tela(request):
+        return _pagina(request, 400, "O painel não entendeu o pedido", "Volte e use os filtros da tela.")
     return _json(400, "requisicao_invalida", "Requisição inválida: confira o endereço e os cabeçalhos.")
 
 
-def proibido(request: HttpRequest, exception: Exception) -> JsonResponse:
+def proibido(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403 do próprio Django."""
+    if _e_tela(request):
+        detalhe = "O seu papel não inclui isto. Se precisa, peça à Administração."
+        return _pagina(request, 403, "Fora do seu papel", detalhe)
     return _json(403, "proibido", "Sua conta não tem permissão para isto.")
 
 
-def erro_interno(request: HttpRequest) -> JsonResponse:
-    """500: um defeito nosso; o registro do servidor tem o traço, a resposta não."""
+def formulario_vencido(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 do CSRF: o formulário é velho, ou veio de outro site."""
+    registro.warning("formulario recusado", extra={"motivo": reason})
+    if _e_tela(request):
+        detalhe = "Ele ficou aberto tempo demais, ou veio de outro lugar. Volte, recarregue e envie de novo."
+        return _pagina(request, 403, "O formulário venceu", detalhe)
+    return _json(403, "formulario_vencido", "Recarregue a página e envie de novo.")
+
+
+def erro_interno(request: HttpRequest) -> HttpResponse:
+    """500: um defeito nosso; o registro do servidor tem o traço, a resposta não.
+
+    Sem página: o que falhou pode ser o que a página usaria.
+    """
     return _json(500, "erro_interno", "Erro interno; nada foi confirmado. Reenvie em instantes.")
+
+
+def _e_tela(request: HttpRequest) -> bool:
+    """Diz se quem pede é um navegador no painel, com a sessão já lida (um 400 pode vir antes dela)."""
+    no_painel = request.path_info.startswith("/admin") and hasattr(request, "user")
+    return no_painel and "text/html" in request.headers.get("Accept", "")
+
+
+def _pagina(request: HttpRequest, status: int, titulo: str, detalhe: str) -> HttpResponse:
+    contexto = {**admin.site.each_context(request), "title": titulo, "detalhe": detalhe, "status": status}
+    return render(request, "painel/recado.html", contexto, status=status)
 
 
 def _json(status: int, codigo: str, detalhe: str) -> JsonResponse:

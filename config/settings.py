@@ -1,5 +1,8 @@
 """A configuração do Django. O que muda de máquina para máquina vem de `config.ambiente`."""
 
+from datetime import timedelta
+
+from csp.constants import NONCE, NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.templatetags.static import static
 from environs import env
 
@@ -11,8 +14,8 @@ DEBUG = False
 ALLOWED_HOSTS = ambiente.hospedeiros()
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "painel.admin_do_django.SiteConfig",  # o admin do Django, com o login do painel
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -36,12 +39,16 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",  # antes de tudo: os erros também levam CORS
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.camadas.Politica",
+    "config.camadas.Cabecalhos",
     "config.camadas.Sessao",
     "config.camadas.Comum",
     "config.camadas.Csrf",
     "config.camadas.Usuario",
+    "config.camadas.SegundoFator",
     "config.camadas.Mensagens",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.camadas.Tranca",  # a mais interna, como a biblioteca pede
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -206,13 +213,60 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+CSRF_FAILURE_VIEW = "config.erros.formulario_vencido"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not ambiente.MODO_LOCAL
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if ambiente.MODO_LOCAL else 31_536_000
+# Só o painel: um POST redirecionado viraria GET, e o evento ou o recibo se perderia.
+SECURE_SSL_REDIRECT = not ambiente.MODO_LOCAL
+SECURE_REDIRECT_EXEMPT = [r"^(?!admin)"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ambiente.ATRAS_DE_PROXY else None
 X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        # O tema é feito em Alpine.js, que compila os atributos `x-…` (docs/decisoes/0012).
+        "script-src": [SELF, NONCE, UNSAFE_EVAL],
+        "style-src": [SELF, NONCE],
+        "style-src-attr": [UNSAFE_INLINE],  # larguras de barras e gráficos
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS dos subdomínios e `preload`: só o dono do domínio sabe se todos têm HTTPS
+    "security.W021",
+    "security.W003",  # estas duas camadas estão lá, com o atalho de `config.camadas`;
+    "axes.W002",  # as verificações só conhecem o nome original
+]
+
+# Login: cinco erros da mesma pessoa no mesmo endereço, ou cinquenta do endereço, trancam por um quarto de hora.
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_HANDLER = "painel.acesso.tranca.Tentativas"  # no PostgreSQL: não depende do Valkey
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = (
+    False  # insistir não prolonga: quem é de casa volta na hora dita
+)
+AXES_CLIENT_IP_CALLABLE = "painel.acesso.tranca.ler_endereco"
+AXES_LOCKOUT_CALLABLE = "painel.acesso.tranca.responder"
+AXES_ENABLE_ADMIN = False  # as telas são as do painel
+AXES_VERBOSE = False  # sem endereço nem nome no registro do servidor
+
+EXIGIR_SEGUNDO_FATOR = ambiente.EXIGIR_SEGUNDO_FATOR
+ATRAS_DE_PROXY = ambiente.ATRAS_DE_PROXY
+OTP_TOTP_ISSUER = "Lastro"
 
 LOGGING = {
     "version": 1,
@@ -250,6 +304,7 @@ UNFOLD = {
     "SHOW_HISTORY": True,
     "STYLES": [lambda request: static("painel/painel.css")],
     "SIDEBAR": {"navigation": "painel.admin.navegacao.montar_navegacao"},
+    "ACCOUNT": {"navigation": "painel.admin.navegacao.montar_conta"},
     "COLORS": {
         # Azul-petróleo: o branco sobre o tom 600 tem contraste de texto (WCAG AA).
         "primary": {

@@ -2,19 +2,25 @@
 
 - `dlr/`               integrações, exceções, mensagens, recepções e eventos dos recibos.
 - `ingestao/`          aplicativos, sessões, eventos, erros, uso, recusas, avisos e a caixa de entrada.
-- `usuarios.py`        usuários e grupos.
+- `usuarios.py`        usuários, papéis e grupos.
+- `entradas.py`        quem entrou, e quem está travado por errar a senha.
+- `trilha.py`          o que cada um fez e o que viu de mascarado.
+- `mascara.py` `revelacao.py`  telefones e segredos escondidos, e mostrá-los com trilha.
 - `navegacao.py`       o menu.
 - `somente_leitura.py` a tela que mostra e não muda.
 - `tabela_grande.py`   lista sem contagem total, ordenada por índice.
 - `filtros.py`         os filtros da barra das listas.
 - `ficha.py`           rótulos e valores de uma página.
-- `texto_alheio.py`    texto de desconhecidos: inteiro, visível e inerte.
+- `texto_alheio.py` `inerte.py`  texto de desconhecidos: visível, inerte, e mascarado nas listas.
 """
 
 from django.contrib import admin
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from painel.admin import dlr, ingestao, usuarios
+from painel.admin import dlr, entradas, ingestao, trilha, usuarios
 
-admin.site.index_title = "Painel"
+# As telas do django-otp mostram o segredo e deixam criar um para os outros: aqui só a própria pessoa o cria.
+admin.site.unregister((TOTPDevice, StaticDevice))
 
-__all__ = ["dlr", "ingestao", "usuarios"]
+__all__ = ["dlr", "entradas", "ingestao", "trilha", "usuarios"]

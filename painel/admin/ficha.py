@@ -1,6 +1,6 @@
 """Rótulos e valores de uma página, e as formas de mostrar tempo e quantidade."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timesince import timesince
 
-from painel.admin.texto_alheio import neutralizar
+from painel.admin.inerte import neutralizar
 
 VAZIO = "—"
 
@@ -27,14 +27,21 @@ class Linha:
 
 
 def montar_ficha(
-    registro: Model, campos: Iterable[str], *, proprios: Mapping[str, Any] | None = None
+    registro: Model,
+    campos: Iterable[str],
+    *,
+    proprios: Mapping[str, Any] | None = None,
+    ler: Callable[[str], str] = neutralizar,
 ) -> list[Linha]:
-    """Uma linha por campo preenchido, na ordem dada; `proprios` troca o valor de alguns."""
+    """Uma linha por campo preenchido, na ordem dada; `proprios` troca o valor de alguns.
+
+    `ler` diz como mostrar os textos alheios: inertes, ou também mascarados.
+    """
     proprios = proprios or {}
     linhas = []
     for nome in campos:
         campo = cast("Field", registro._meta.get_field(nome))
-        valor = proprios[nome] if nome in proprios else _mostrar(registro, campo)
+        valor = proprios[nome] if nome in proprios else _mostrar(registro, campo, ler)
         if valor is not None and valor != "":
             rotulo = str(capfirst(campo.verbose_name))
             linhas.append(Linha(rotulo=rotulo, valor=valor, ajuda=str(campo.help_text or "")))
@@ -77,14 +84,14 @@ def mostrar_numero(numero: float, unidade: str = "") -> str:
     return f"{texto} {unidade}".strip()
 
 
-def _mostrar(registro: Model, campo: Field) -> Any:
+def _mostrar(registro: Model, campo: Field, ler: Callable[[str], str]) -> Any:
     valor = getattr(registro, campo.attname)
     if campo.choices:
         return getattr(registro, f"get_{campo.name}_display")()
     if isinstance(valor, datetime):
         return mostrar_instante(valor)
     if isinstance(valor, str):
-        return neutralizar(valor)
+        return ler(valor)
     if isinstance(valor, float):
         return mostrar_numero(valor)
     return valor

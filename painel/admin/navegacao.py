@@ -45,7 +45,11 @@ MENU = (
         "Acesso",
         (
             ("Usuários", "person", "auth", "user"),
-            ("Grupos", "groups", "auth", "group"),
+            ("Papéis e grupos", "groups", "auth", "group"),
+            ("Trilha", "history", "admin", "logentry"),
+            ("Revelações", "visibility", "painel", "revelacao"),
+            ("Entradas", "login", "axes", "accesslog"),
+            ("Logins travados", "lock_clock", "axes", "accessattempt"),
         ),
     ),
 )
@@ -63,6 +67,14 @@ def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
         if visiveis:
             grupos.append({"title": titulo, "separator": bool(grupos), "items": visiveis})
     return grupos
+
+
+def montar_conta(request: HttpRequest) -> list[dict[str, Any]]:
+    """O menu da própria pessoa."""
+    return [
+        {"title": "Trocar a senha", "link": reverse("admin:password_change")},
+        {"title": "Segundo fator", "link": reverse("admin:segundo_fator")},
+    ]
 
 
 def _pode_ver(request: HttpRequest, app: str, modelo: str) -> bool:

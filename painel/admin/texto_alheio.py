@@ -6,45 +6,42 @@ direção de texto forçada e endereços que executam.
 
 import json
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from painel.admin.inerte import neutralizar
+from painel.admin.mascara import mascarar_texto
+
 COLUNA_CARACTERES = 120  # numa lista, o bastante para reconhecer; o texto inteiro está na página
 JSON_CARACTERES = 200_000  # acima disto o navegador trava antes de alguém conseguir ler
 PROTOCOLOS_DE_LINK = frozenset({"http", "https"})
 
-# Marcas que reordenam o que se vê (RLO e companhia): “gpj.exe” se passaria por “exe.jpg”.
-_DIRECAO = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_TROCAS = {
-    codigo: f"⟦U+{codigo:04X}⟧"
-    for codigo in (*range(0x20), *range(0x7F, 0xA0), *_DIRECAO, 0x2028, 0x2029)
-    if chr(codigo) not in "\n\t"
-}
-
-
-def neutralizar(texto: str) -> str:
-    """Devolve o texto com controles e marcas de direção trocados por sinais visíveis; nada some."""
-    return texto.replace("\r\n", "\n").translate(_TROCAS)
-
 
 def resumir(texto: str | None, maximo: int = COLUNA_CARACTERES) -> SafeString | None:
-    """Uma linha para listas, cortada em `maximo` caracteres, com o começo do resto na dica; None se vazio."""
+    """Uma linha para listas, cortada em `maximo` caracteres, com o começo do resto na dica; None se vazio.
+
+    Sempre mascarada: o inteiro está na página do registro, para quem pode revelá-lo.
+    """
     if not texto:
         return None
-    inteiro = neutralizar(texto)
+    inteiro = mascarar_texto(neutralizar(texto))
     linha = " ".join(inteiro.split())
     visivel = linha if len(linha) <= maximo else linha[: maximo - 1].rstrip() + "…"
     return format_html('<span class="lastro-texto" dir="auto" title="{}">{}</span>', inteiro[:1_000], visivel)
 
 
-def ligar(url: str | None) -> SafeString | str | None:
-    """O endereço como link quando é http(s) com host; senão como texto. None se vazio."""
+def ligar(url: str | None, ler: Callable[[str], str] = neutralizar) -> SafeString | str | None:
+    """O endereço como link quando é http(s) com host; senão como texto. None se vazio.
+
+    `ler` diz como mostrar; um endereço que ele muda (controles, segredos mascarados) não vira link.
+    """
     if not url:
         return None
-    visivel = neutralizar(url)
+    visivel = ler(url)
     if visivel != url or not _abre_pagina(url):
         return visivel
     return format_html(

@@ -23,7 +23,6 @@ from dlr.models import (
 from painel.admin import tabela_grande
 from painel.admin.dlr import contagens
 from painel.admin.dlr.evidencia import escrever_hexadecimal
-from painel.admin.dlr.telefone import mascarar, mascarar_no_texto
 from tests.painel.conftest import HOSTIL, entrar_com
 from tests.painel.recibos import Ligada, criar, passar_a_janela, recibo
 
@@ -260,7 +259,8 @@ def test_excecao_ambigua_mostra_todas_as_candidatas(painel: Client, com_dados: L
 
 def test_corpo_que_nao_e_utf8_aparece_em_hexadecimal(painel: Client, com_dados: Ligada) -> None:
     excecao = Excecao.objects.get(tipo="formato_nao_reconhecido", detalhe__contains="JSON")
-    texto = painel.get(pagina(excecao)).text
+    assert "8 bytes que não são UTF-8, mascarados por inteiro" in painel.get(pagina(excecao)).text
+    texto = painel.post(f"{lista('excecao')}{excecao.pk}/revelacao/").text
     assert "ff fe 00 74 6f 72 74 6f" in texto
     assert "8 bytes, não é UTF-8" in texto
 
@@ -282,51 +282,6 @@ def test_recepcao_mostra_cada_item_e_o_token_esta_mascarado(painel: Client, com_
     ]
     assert "operadora-a/***" in resposta.text
     assert com_dados.token not in resposta.text
-
-
-# ---- Telefones
-
-
-@pytest.mark.parametrize(
-    ("endereco", "mascarado"),
-    [
-        ("+5511999990000", "+55•••••••0000"),
-        ("5511999990000", "551••••••0000"),
-        ("29000", "29000"),
-        ("LOJA", "LOJA"),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_telefone_e_mascarado_e_codigo_curto_nao(endereco: str | None, mascarado: str | None) -> None:
-    assert mascarar(endereco) == mascarado
-
-
-def test_telefone_conhecido_e_mascarado_dentro_dos_bytes() -> None:
-    assert mascarar_no_texto("to=%2B5511999990000", []) == "to=%2B•••••••••0000"
-    assert mascarar_no_texto("id=5511999990000", []) == "id=5511999990000"
-    assert mascarar_no_texto("to=%2B5511999990000", None) == "to=%2B5511999990000"
-    assert mascarar_no_texto("to=%2B5511999990000&id=1", ["+5511999990000"]) == "to=%2B551••••••0000&id=1"
-
-
-def test_telefone_nao_aparece_inteiro_a_quem_nao_pode(com_dados: Ligada) -> None:
-    com_dados.receber(f"torto to=%2B55{TELEFONE}".encode())
-    permissoes = [f"view_{modelo}" for modelo in PAGINAS]
-    cliente = entrar_com(*permissoes)
-    for modelo in ("mensagem", "recepcao", "eventologico", "excecao"):
-        assert TELEFONE not in cliente.get(lista(modelo)).text
-        for registro in PAGINAS[modelo].objects.all():
-            assert TELEFONE not in cliente.get(pagina(registro)).text
-
-
-def test_ver_o_telefone_pede_permissao_e_deixa_historico(painel: Client, com_dados: Ligada) -> None:
-    mensagem = Mensagem.objects.get(id_interno="pedido-1")
-    assert TELEFONE not in painel.get(pagina(mensagem)).text
-    endereco = f"{lista('mensagem')}{mensagem.pk}/telefone/"
-    assert painel.get(endereco).status_code == 405
-    assert f"+55{TELEFONE}" in painel.post(endereco).text
-    assert "Viu o telefone." in painel.get(f"{lista('mensagem')}{mensagem.pk}/history/").text
-    assert entrar_com("view_mensagem").post(endereco).status_code == 403
 
 
 # ---- Conteúdo hostil

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth import authenticate, get_user_model
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -117,9 +117,9 @@ def test_primeira_execucao_cria_uma_vez_e_guarda_a_senha(
         call_command("primeira_execucao", stdout=StringIO())
     arquivo = tmp_path / "senha-admin.txt"
     assert arquivo.stat().st_mode & 0o777 == 0o600
-    assert (
-        authenticate(username="admin", password=arquivo.read_text().strip()) == get_user_model().objects.get()
-    )
+    criado = get_user_model().objects.get()
+    assert (criado.username, criado.is_superuser) == ("admin", True)
+    assert criado.check_password(arquivo.read_text().strip())
     assert Aplicativo.objects.get().chave == "pk_live_demonstracao"
 
 

@@ -10,7 +10,6 @@
 - `mensagem.py` `evento.py` `recepcao.py` `recusa.py`  o que se mandou e o que voltou.
 - `pendente.py`     recepções na caixa e o reexecutar.
 - `evidencia.py`    os bytes como chegaram, legíveis e inertes.
-- `telefone.py`     números mascarados.
 - `filtros.py` `contagens.py`  a barra das listas e os números com teto.
 """
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -19,8 +20,9 @@ from dlr.models import Excecao, Mensagem, SituacaoDaExcecao
 from painel.admin.dlr.ato import ATOS, DescricaoDoAto, FormularioDeAto, prever
 from painel.admin.dlr.candidata import comparar
 from painel.admin.filtros import ler_inteiro
+from painel.admin.inerte import neutralizar
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import neutralizar, resumir
+from painel.admin.texto_alheio import resumir
 
 POR_VEZ = 500  # cada uma deixa um ato na trilha, e reprocessar trava as mensagens delas até o fim
 CITADAS = 20
@@ -86,6 +88,7 @@ class AtosDeExcecao(TabelaGrande):
             try:
                 ato = Ato(autor=usuario, motivo=formulario.cleaned_data["motivo"], agora=timezone.now())
                 messages.success(request, descricao.fazer(formulario, ato))
+                deixar_na_trilha(descricao, alvos, ato)
             except AcaoImpossivel as erro:
                 formulario.add_error(None, str(erro))
             else:
@@ -131,6 +134,15 @@ def buscar_excecoes(ids: Sequence[int]) -> list[Excecao]:
     """As exceções, com o que as páginas mostram delas, na ordem da lista."""
     consulta = Excecao.objects.filter(pk__in=ids).select_related("integracao", "mensagem", "evento")
     return list(consulta.order_by("-aberta_em", "-id"))
+
+
+def deixar_na_trilha(descricao: DescricaoDoAto, alvos: Sequence[Excecao], ato: Ato) -> None:
+    """Repete na trilha geral o ato, das exceções que ele alcançou: as que ganharam uma ação agora."""
+    alcancadas = Excecao.objects.filter(
+        pk__in=[excecao.pk for excecao in alvos], acoes__autor=ato.autor, acoes__feita_em=ato.agora
+    )
+    historico = f"{descricao.rotulo}: {ato.motivo}"
+    LogEntry.objects.log_actions(ato.autor.pk, list(alcancadas.order_by("pk").distinct()), CHANGE, historico)
 
 
 def nomear_alvos(alvos: Sequence[Excecao]) -> str:

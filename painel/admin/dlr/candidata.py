@@ -5,9 +5,9 @@ from typing import Any
 from dlr.models import EventoLogico, Excecao, Mensagem
 from painel.admin.dlr.explicacoes import DIFERENCAS
 from painel.admin.dlr.mensagem import descrever_estado, projecao_de
-from painel.admin.dlr.telefone import mascarar
 from painel.admin.ficha import VAZIO, mostrar_instante
-from painel.admin.texto_alheio import neutralizar
+from painel.admin.inerte import neutralizar
+from painel.admin.mascara import mascarar
 
 CANDIDATAS_MOSTRADAS = 20  # as que a dica guarda, que já vêm limitadas pela busca
 

@@ -11,11 +11,13 @@ from unfold.decorators import display
 from dlr.models import EventoLogico, Excecao, IdentificadorExterno, Integracao, Ocorrencia
 from painel.admin.dlr.explicacoes import CORRELACOES, PAPEIS
 from painel.admin.dlr.filtros import PorIntegracaoRecente, nomear_integracao
-from painel.admin.dlr.telefone import mascarar, mascarar_no_texto, pode_ver
 from painel.admin.ficha import Linha, montar_ficha, mostrar_instante, mostrar_quantidade
 from painel.admin.filtros import Escolha, Vinculo, ler_inteiro
+from painel.admin.inerte import neutralizar
+from painel.admin.mascara import mascarar, mascarar_evidencia
+from painel.admin.revelacao import ComRevelacao, esta_revelado
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import escrever_json, neutralizar, resumir
+from painel.admin.texto_alheio import escrever_json, resumir
 
 ACHADOS_NA_BUSCA = 1_000
 OCORRENCIAS = 100
@@ -47,7 +49,8 @@ class DaMensagem(Vinculo):
 
 
 @admin.register(EventoLogico)
-class EventoLogicoAdmin(TabelaGrande):
+class EventoLogicoAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones e o resto que o recibo trouxe"
     change_form_template = "painel/dlr/evento.html"
     list_display = (
         "recebido",
@@ -100,29 +103,34 @@ class EventoLogicoAdmin(TabelaGrande):
         return mostrar_quantidade(evento.qtd_recepcoes)
 
     def montar_pagina(self, request: HttpRequest, registro: EventoLogico) -> dict[str, Any]:
-        numeros = None if pode_ver(request.user) else [registro.origem, registro.destino]
+        inteiro = esta_revelado(request)
+
+        def mostrar(texto: str) -> str:
+            return texto if inteiro else mascarar_evidencia(texto, [registro.origem, registro.destino])
+
         return {
             "rotulo": registro.estado or neutralizar(registro.estado_bruto or ""),
             "papel": PAPEIS.get(registro.papel or ""),
             "mensagem": registro.mensagem,
             "nome_da_mensagem": neutralizar(str(registro.mensagem)) if registro.mensagem else "",
-            "lido": mostrar_lido(registro),
+            "lido": mostrar_lido(registro, inteiro=inteiro),
             "tempos": montar_ficha(registro, TEMPOS),
             "identificacao": montar_ficha(registro, DEDUPLICACAO),
             "correlacao": CORRELACOES.get(registro.correlacao, registro.correlacao),
-            "notas": [mascarar_no_texto(neutralizar(str(nota)), numeros) for nota in registro.notas],
-            "extras": mascarar_no_texto(escrever_json(registro.extras), numeros) if registro.extras else "",
-            "componentes": escrever_json(dict(registro.componentes)) if registro.componentes else "",
+            "notas": [mostrar(neutralizar(str(nota))) for nota in registro.notas],
+            "extras": mostrar(escrever_json(registro.extras)) if registro.extras else "",
+            "componentes": mostrar(escrever_json(dict(registro.componentes))) if registro.componentes else "",
             "ocorrencias": listar_recepcoes([registro.pk]),
             "excecoes": list(Excecao.objects.filter(evento=registro).order_by("-id")[:20]),
         }
 
 
-def mostrar_lido(evento: EventoLogico) -> list[Linha]:
-    """O que o leitor tirou da recepção, com os telefones mascarados."""
+def mostrar_lido(evento: EventoLogico, *, inteiro: bool) -> list[Linha]:
+    """O que o leitor tirou da recepção; os telefones mascarados, a menos que `inteiro`."""
+    telefone = neutralizar if inteiro else mascarar
     proprios = {
-        "origem": mascarar(evento.origem),
-        "destino": mascarar(evento.destino),
+        "origem": telefone(evento.origem or ""),
+        "destino": telefone(evento.destino or ""),
         "final": {True: "sim", False: "não"}.get(evento.final),  # type: ignore[arg-type]
         "estado": evento.estado or "nenhum: não está na tabela do formato",
     }

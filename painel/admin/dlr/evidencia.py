@@ -1,15 +1,20 @@
-"""Os bytes como chegaram: texto quando são UTF-8, hexadecimal quando não; sempre inteiros e inertes."""
+"""Os bytes como chegaram: texto quando são UTF-8, hexadecimal quando não; sempre inertes.
 
-from collections.abc import Iterable, Mapping, Sequence
+Os bytes podem trazer telefones que nenhum leitor reconheceu. Mascarado, o texto esconde o que parece um, e
+o hexadecimal, onde não há como procurar, só diz quantos bytes há. Revelado, é tudo, com trilha.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dlr.cofre import mascarar_segredos
 from dlr.formatos.corpo import CorpoIlegivel, ler_parametros
 from dlr.models import Ocorrencia, Recepcao
-from painel.admin.dlr.telefone import mascarar_no_texto
 from painel.admin.ficha import Linha, mostrar_quantidade
-from painel.admin.texto_alheio import JSON_CARACTERES, neutralizar
+from painel.admin.inerte import neutralizar
+from painel.admin.mascara import mascarar_evidencia
+from painel.admin.texto_alheio import JSON_CARACTERES
 
 HEX_BYTES = 16_384  # mil linhas de hexadecimal; quem precisa de mais lê a recepção pela API
 PARAMETROS_MOSTRADOS = 100
@@ -28,19 +33,36 @@ class Evidencia:
     como_esta: str
 
 
-def montar_evidencia(recepcao: Recepcao, telefones: Iterable[str | None] | None) -> Evidencia:
-    """A recepção legível. `telefones`: os números a mascarar; None se quem olha pode vê-los."""
-    numeros = None if telefones is None else list(telefones)
+def montar_evidencia(recepcao: Recepcao, telefones: Iterable[str | None], *, inteira: bool) -> Evidencia:
+    """A recepção legível; mascarada (`telefones` são os já lidos nela), a menos que `inteira`."""
+    numeros = list(telefones)
+
+    def mostrar(texto: str) -> str:
+        return texto if inteira else mascarar_evidencia(texto, numeros)
+
     corpo, consulta = bytes(recepcao.corpo), bytes(recepcao.consulta)
-    texto, como_esta = ler_bytes(corpo)
+    texto, como_esta = ler_bytes(corpo) if inteira or e_texto(corpo) else ("", _so_o_tamanho(corpo))
     return Evidencia(
         recepcao=recepcao,
-        linha_da_chamada=mascarar_no_texto(neutralizar(f"{recepcao.metodo} {recepcao.url}"), numeros),
-        parametros=_parametros(consulta, numeros),
-        cabecalhos=_cabecalhos(recepcao.cabecalhos),
-        corpo=mascarar_no_texto(texto, numeros),
+        linha_da_chamada=mostrar(neutralizar(f"{recepcao.metodo} {recepcao.url}")),
+        parametros=_parametros(consulta, mostrar),
+        cabecalhos=_cabecalhos(recepcao.cabecalhos, mostrar),
+        corpo=mostrar(texto),
         como_esta=como_esta,
     )
+
+
+def e_texto(conteudo: bytes) -> bool:
+    """Diz se os bytes são UTF-8."""
+    try:
+        conteudo.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _so_o_tamanho(conteudo: bytes) -> str:
+    return f"{mostrar_quantidade(len(conteudo))} bytes que não são UTF-8, mascarados por inteiro."
 
 
 def ler_bytes(conteudo: bytes) -> tuple[str, str]:
@@ -67,7 +89,7 @@ def escrever_hexadecimal(conteudo: bytes) -> str:
     return "\n".join(linhas)
 
 
-def _parametros(consulta: bytes, numeros: Sequence[str | None] | None) -> list[Linha]:
+def _parametros(consulta: bytes, mostrar: Callable[[str], str]) -> list[Linha]:
     """A consulta separada em nome e valor; inteira numa linha se não se separa."""
     if not consulta:
         return []
@@ -76,22 +98,25 @@ def _parametros(consulta: bytes, numeros: Sequence[str | None] | None) -> list[L
         parametros: Mapping[str, str] = ler_parametros(consulta)
     except CorpoIlegivel as erro:
         return [
-            Linha(
-                rotulo=str(erro),
-                valor=mascarar_no_texto(neutralizar(consulta.decode("latin-1")[:JSON_CARACTERES]), numeros),
-            )
+            Linha(rotulo=str(erro), valor=mostrar(neutralizar(consulta.decode("latin-1")[:JSON_CARACTERES])))
         ]
     return [
-        Linha(rotulo=neutralizar(nome) or "(sem nome)", valor=mascarar_no_texto(neutralizar(valor), numeros))
+        Linha(rotulo=neutralizar(nome) or "(sem nome)", valor=_com_o_nome(nome, valor, mostrar))
         for nome, valor in list(parametros.items())[:PARAMETROS_MOSTRADOS]
     ]
 
 
-def _cabecalhos(cabecalhos: Any) -> list[Linha]:
+def _com_o_nome(nome: str, valor: str, mostrar: Callable[[str], str]) -> str:
+    """O valor mascarado como `nome=valor`, porque é o nome que diz que é um telefone ou um segredo."""
+    prefixo = f"&{neutralizar(nome)}="
+    return mostrar(prefixo + neutralizar(valor)).removeprefix(prefixo)
+
+
+def _cabecalhos(cabecalhos: Any, mostrar: Callable[[str], str]) -> list[Linha]:
     if not isinstance(cabecalhos, dict):
         return []
     return [
-        Linha(rotulo=neutralizar(str(nome)), valor=neutralizar(str(valor)))
+        Linha(rotulo=neutralizar(str(nome)), valor=mostrar(neutralizar(str(valor))))
         for nome, valor in sorted(cabecalhos.items())
     ]
 

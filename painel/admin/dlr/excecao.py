@@ -27,10 +27,12 @@ from painel.admin.dlr.mensagem import (
     listar_eventos,
     projecao_de,
 )
-from painel.admin.dlr.telefone import pode_ver
 from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante
 from painel.admin.filtros import FICHAS, Escolha, Filtro
-from painel.admin.texto_alheio import neutralizar, resumir
+from painel.admin.inerte import neutralizar
+from painel.admin.revelacao import ComRevelacao, esta_revelado
+from painel.admin.texto_alheio import resumir
+from painel.templatetags.ligacoes import pode_abrir
 
 CORES_DA_SITUACAO = {"aberta": "danger", "resolvida": "success", "descartada": ""}
 
@@ -59,7 +61,8 @@ class PorTipo(Escolha):
 
 
 @admin.register(Excecao)
-class ExcecaoAdmin(AtosDeExcecao):
+class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
+    o_que_revela = "os telefones e os bytes da evidência"
     change_form_template = "painel/dlr/excecao.html"
     list_display = ("qual", "da_integracao", "alvo_da_excecao", "idade", "o_que_houve", "quem_cuida")
     list_filter = (PorSituacao, PorTipo, PorIntegracaoRecente)
@@ -75,10 +78,20 @@ class ExcecaoAdmin(AtosDeExcecao):
     def qual(self, excecao: Excecao) -> str:
         return f"{excecao.get_tipo_display()} #{excecao.pk}"
 
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        """O alvo é um link só para quem pode abrir as três coisas que ele pode ser."""
+        abre = all(pode_abrir(request.user, f"dlr.{m}") for m in ("mensagem", "eventologico", "recepcao"))
+        return tuple("alvo_em_texto" if c == "alvo_da_excecao" and not abre else c for c in self.list_display)
+
     @display(description="alvo")
     def alvo_da_excecao(self, excecao: Excecao) -> SafeString:
-        nome, url = ligar_ao_alvo(excecao)
-        return format_html('<a class="text-link" href="{}">{}</a>', url, nome)
+        nome, modelo, chave = alvo_da(excecao)
+        rota = f"admin:{modelo.replace('.', '_')}_change"
+        return format_html('<a class="text-link" href="{}">{}</a>', reverse(rota, args=[chave]), nome)
+
+    @display(description="alvo")
+    def alvo_em_texto(self, excecao: Excecao) -> str:
+        return alvo_da(excecao)[0]
 
     @display(description="idade")
     def idade(self, excecao: Excecao) -> str:
@@ -98,8 +111,8 @@ class ExcecaoAdmin(AtosDeExcecao):
     def montar_pagina(self, request: HttpRequest, registro: Excecao) -> dict[str, Any]:
         recepcao = recepcao_da(registro)
         ocorrencias = listar_ocorrencias(recepcao.pk) if recepcao else []
-        telefones = None if pode_ver(request.user) else telefones_de(ocorrencias)
-        nome_do_alvo, url_do_alvo = ligar_ao_alvo(registro)
+        inteira = esta_revelado(request)
+        nome_do_alvo, modelo_do_alvo, chave_do_alvo = alvo_da(registro)
         mensagem = registro.mensagem or (registro.evento.mensagem if registro.evento else None)
         return {
             "cor": CORES_DA_SITUACAO[registro.situacao],
@@ -107,12 +120,13 @@ class ExcecaoAdmin(AtosDeExcecao):
             "detalhe": neutralizar(registro.detalhe),
             "ficha": _ficha(registro),
             "nome_do_alvo": nome_do_alvo,
-            "url_do_alvo": url_do_alvo,
+            "modelo_do_alvo": modelo_do_alvo,
+            "chave_do_alvo": chave_do_alvo,
             "botoes": self._botoes(request, registro),
             "candidatas": listar_candidatas(registro),
             "pode_ligar": self.has_atos_permission(request) and ATOS["ligar"].cabe(registro),
             "evento": registro.evento,
-            "lido": mostrar_lido(registro.evento) if registro.evento else [],
+            "lido": mostrar_lido(registro.evento, inteiro=inteira) if registro.evento else [],
             "mensagem": mensagem,
             "da_mensagem": _mostrar_mensagem(mensagem) if mensagem else None,
             "eventos": listar_eventos(mensagem.pk) if mensagem and registro.tipo in EM_CONFLITO else [],
@@ -120,7 +134,7 @@ class ExcecaoAdmin(AtosDeExcecao):
             if registro.tipo == TipoDeExcecao.ID_DE_EVENTO_REUTILIZADO
             else "O que se leu do recibo",
             "recepcao": recepcao,
-            "evidencia": montar_evidencia(recepcao, telefones)
+            "evidencia": montar_evidencia(recepcao, telefones_de(ocorrencias), inteira=inteira)
             if recepcao and request.user.has_perm("dlr.view_recepcao")
             else None,
             "trilha": [
@@ -145,19 +159,15 @@ class ExcecaoAdmin(AtosDeExcecao):
         ]
 
 
-def ligar_ao_alvo(excecao: Excecao) -> tuple[str, str]:
-    """O nome e o endereço do assunto: a mensagem, o evento ou a recepção."""
+def alvo_da(excecao: Excecao) -> tuple[str, str, int]:
+    """O assunto da exceção: o nome, o modelo e a chave da mensagem, do evento ou da recepção."""
     if excecao.mensagem_id is not None:
-        return f"mensagem {excecao.mensagem_id}", reverse(
-            "admin:dlr_mensagem_change", args=[excecao.mensagem_id]
-        )
+        return f"mensagem {excecao.mensagem_id}", "dlr.mensagem", excecao.mensagem_id
     if excecao.evento_id is not None:
-        nome = f"evento {excecao.evento_id}"
-        return nome, reverse("admin:dlr_eventologico_change", args=[excecao.evento_id])
+        return f"evento {excecao.evento_id}", "dlr.eventologico", excecao.evento_id
     if excecao.recepcao_id is not None:
-        nome = f"recepção {excecao.recepcao_id}"
-        return nome, reverse("admin:dlr_recepcao_change", args=[excecao.recepcao_id])
-    return excecao.alvo, reverse("admin:dlr_excecao_change", args=[excecao.pk])
+        return f"recepção {excecao.recepcao_id}", "dlr.recepcao", excecao.recepcao_id
+    return excecao.alvo, "dlr.excecao", excecao.pk
 
 
 def recepcao_da(excecao: Excecao) -> Recepcao | None:

@@ -10,7 +10,8 @@ from dlr.integracoes import Elenco
 from dlr.leitura import ItemLido, RecepcaoLida, ler_recepcao
 from dlr.models import Integracao, TipoDeExcecao
 from painel.admin.ficha import Linha, mostrar_instante
-from painel.admin.texto_alheio import escrever_json, neutralizar
+from painel.admin.inerte import neutralizar
+from painel.admin.texto_alheio import escrever_json
 
 ITENS_MOSTRADOS = 50
 CAMPOS = {

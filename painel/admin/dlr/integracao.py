@@ -149,7 +149,7 @@ class IntegracaoAdmin(ModelAdmin):
                 "endereco": request.build_absolute_uri(f"/dlr/callback/{obj.slug}/"),
                 "finais": finais.finais_em_vigor(obj),
                 "versoes": finais.listar_versoes(obj),
-                "pode_mudar": self.has_change_permission(request, obj) and not obj.deletado,
+                "pode_reprojetar": pode_reprojetar(request) and not obj.deletado,
             }
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
@@ -235,7 +235,8 @@ class IntegracaoAdmin(ModelAdmin):
             else:
                 self.log_change(request, integracao, f"Mudou os finais: versão {regra.versao} das regras.")
                 messages.success(request, f"Versão {regra.versao} gravada: vale para o que chegar agora.")
-                return redirect("admin:dlr_integracao_reprojecao", integracao.pk)
+                seguinte = "reprojecao" if pode_reprojetar(request) else "change"
+                return redirect(f"admin:dlr_integracao_{seguinte}", integracao.pk)
         contexto = self._contexto(request, integracao) | {
             "formulario": formulario,
             "regra": finais.regra_em_vigor(integracao),
@@ -247,7 +248,7 @@ class IntegracaoAdmin(ModelAdmin):
         integracao = self._buscar(request, object_id)
         if integracao is None:
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-        if not self.has_change_permission(request, integracao):
+        if not pode_reprojetar(request):
             raise PermissionDenied
         grande = finais.grande_demais(integracao)
         if request.method == "POST" and not grande:
@@ -334,6 +335,11 @@ class IntegracaoAdmin(ModelAdmin):
             mudar(travada)
             self.log_change(request, travada, historico)
         return responder(travada)
+
+
+def pode_reprojetar(request: HttpRequest) -> bool:
+    """Recalcular os estados é da operação, que não muda o cadastro da integração."""
+    return request.user.has_perm("dlr.change_projecao")
 
 
 def listar_opcoes(integracao: Integracao) -> list[str]:

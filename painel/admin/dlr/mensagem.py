@@ -3,14 +3,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
 from unfold.decorators import display
 
 from dlr.models import (
@@ -26,11 +21,13 @@ from dlr.models.integracao import ESTADOS
 from painel.admin.dlr.evento import listar_recepcoes
 from painel.admin.dlr.explicacoes import MOTIVOS, PAPEIS
 from painel.admin.dlr.filtros import PorIntegracao, nomear_integracao
-from painel.admin.dlr.telefone import mascarar, pode_ver
 from painel.admin.ficha import Linha, montar_ficha, mostrar_instante
 from painel.admin.filtros import Escolha, Periodo, ler_inteiro
+from painel.admin.inerte import neutralizar
+from painel.admin.mascara import mascarar
+from painel.admin.revelacao import ComRevelacao, esta_revelado
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import neutralizar, resumir
+from painel.admin.texto_alheio import resumir
 
 EVENTOS_NA_HISTORIA = 200
 RESTO_DA_HISTORIA = 50  # identificadores, verificações, decisões, reprojeções, exceções
@@ -78,7 +75,8 @@ class PeriodoDaIntegracao(Periodo):
 
 
 @admin.register(Mensagem)
-class MensagemAdmin(TabelaGrande):
+class MensagemAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones"
     change_form_template = "painel/dlr/mensagem.html"
     list_display = ("nome", "da_integracao", "para", "aceitacao", "estado_do_dlr", "provada", "criada")
     list_filter = (PorIntegracao, PeriodoDaIntegracao, PorEstado)
@@ -129,30 +127,6 @@ class MensagemAdmin(TabelaGrande):
     def criada(self, mensagem: Mensagem) -> SafeString | str:
         return mostrar_instante(mensagem.criada_em)
 
-    def get_urls(self) -> list[URLPattern]:
-        telefone = self.admin_site.admin_view(require_POST(self.mostrar_telefone))
-        return [
-            path("<path:object_id>/telefone/", telefone, name="dlr_mensagem_telefone"),
-            *super().get_urls(),
-        ]
-
-    def mostrar_telefone(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """O número inteiro, a quem pode; quem olhou fica no histórico da mensagem."""
-        if not pode_ver(request.user):
-            raise PermissionDenied
-        mensagem = self.get_object(request, object_id)
-        if mensagem is None:
-            return redirect("admin:dlr_mensagem_changelist")
-        self.log_change(request, mensagem, "Viu o telefone.")
-        contexto = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "original": mensagem,
-            "title": self.nomear(mensagem),
-            "linhas": montar_ficha(mensagem, ("origem", "destino", "destino_e164")),
-        }
-        return TemplateResponse(request, "painel/dlr/telefone.html", contexto)
-
     def nomear(self, registro: Mensagem) -> str:
         return f"Mensagem {registro.pk}"
 
@@ -175,7 +149,7 @@ class MensagemAdmin(TabelaGrande):
                 {"verificacao": v, "origem": neutralizar(v.origem), "detalhe": neutralizar(v.detalhe)}
                 for v in registro.verificacoes.all()[:RESTO_DA_HISTORIA]
             ],
-            "ficha": _ficha(registro),
+            "ficha": _ficha(registro, inteira=esta_revelado(request)),
             "eventos": eventos,
             "eventos_demais": len(eventos) == EVENTOS_NA_HISTORIA,
             "recepcoes": listar_recepcoes([linha["evento"].pk for linha in eventos]),
@@ -184,8 +158,6 @@ class MensagemAdmin(TabelaGrande):
             "excecoes": Excecao.objects.filter(
                 Q(mensagem=registro) | Q(evento__in=[linha["evento"].pk for linha in eventos])
             ).order_by("-id")[:RESTO_DA_HISTORIA],
-            "pode_ver_telefone": pode_ver(request.user) and bool(registro.destino or registro.origem),
-            "url_do_telefone": reverse("admin:dlr_mensagem_telefone", args=[registro.pk]),
         }
 
 
@@ -267,16 +239,14 @@ def _dlr(projecao: Projecao | None) -> list[Linha]:
     ]
 
 
-def _ficha(mensagem: Mensagem) -> list[Linha]:
+def _ficha(mensagem: Mensagem, *, inteira: bool) -> list[Linha]:
     externos = [
         f"{neutralizar(i.valor)}{f' (parte {i.parte})' if i.parte is not None else ''}"
         for i in mensagem.identificadores.order_by("parte", "id")[:RESTO_DA_HISTORIA]
     ]
-    proprios = {
-        "origem": mascarar(mensagem.origem),
-        "destino": mascarar(mensagem.destino),
-        "destino_e164": mascarar(mensagem.destino_e164),
-    }
+    telefone = neutralizar if inteira else mascarar
+    enderecos = ("origem", "destino", "destino_e164")
+    proprios = {campo: telefone(getattr(mensagem, campo) or "") for campo in enderecos}
     campos = ("id_interno", "origem", "destino", "destino_e164", "rota", "criada_em")
     ids = Linha(rotulo="Ids externos", valor="\n".join(externos) or "nenhum ainda")
     ficha = montar_ficha(mensagem, campos, proprios=proprios)

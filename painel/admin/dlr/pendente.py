@@ -21,15 +21,17 @@ from dlr.processamento import CAIXA_DE_RECEPCOES
 from dlr.tasks import despertador_de_recepcoes
 from ingestao.caixa.fila import TENTATIVAS_MAXIMAS
 from painel.admin.dlr.evidencia import montar_evidencia
-from painel.admin.dlr.telefone import pode_ver
 from painel.admin.ficha import Linha, montar_ficha, mostrar_espera, mostrar_instante, mostrar_quantidade
+from painel.admin.inerte import neutralizar
 from painel.admin.ingestao.lote import CORES, ESTACIONADO, REEXECUTADOS_POR_VEZ, PorSituacao, situacao_de
+from painel.admin.revelacao import ComRevelacao, esta_revelado
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import neutralizar, resumir
+from painel.admin.texto_alheio import resumir
 
 
 @admin.register(RecepcaoPendente)
-class RecepcaoPendenteAdmin(TabelaGrande):
+class RecepcaoPendenteAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os bytes como chegaram"
     change_form_template = "painel/dlr/pendente.html"
     list_display = ("numero", "situacao", "recebido", "espera", "pesa", "tentou", "motivo")
     list_filter = (PorSituacao,)
@@ -128,7 +130,7 @@ class RecepcaoPendenteAdmin(TabelaGrande):
             ],
             "ficha": montar_ficha(registro, ("recebido_em", "disponivel_em", "estacionado_em")),
             "falha": neutralizar(registro.falha),
-            "evidencia": montar_evidencia(recepcao, None if pode_ver(request.user) else [])
+            "evidencia": montar_evidencia(recepcao, [], inteira=esta_revelado(request))
             if recepcao and ve_a_evidencia
             else None,
             "pode_reexecutar": situacao == ESTACIONADO and self.has_reexecucao_permission(request),

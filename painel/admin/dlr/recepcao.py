@@ -13,18 +13,20 @@ from dlr.models import Excecao, Ocorrencia, Recepcao
 from painel.admin.dlr.evidencia import listar_ocorrencias, montar_evidencia, telefones_de
 from painel.admin.dlr.explicacoes import PAPEIS
 from painel.admin.dlr.filtros import PorIntegracao, nomear_integracao
-from painel.admin.dlr.telefone import pode_ver
 from painel.admin.ficha import Linha, mostrar_instante
 from painel.admin.filtros import ler_inteiro
+from painel.admin.inerte import neutralizar
+from painel.admin.revelacao import ComRevelacao, esta_revelado
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import neutralizar, resumir
+from painel.admin.texto_alheio import resumir
 
 AGUARDA = "na caixa"
 EXCECOES_MOSTRADAS = 50
 
 
 @admin.register(Recepcao)
-class RecepcaoAdmin(TabelaGrande):
+class RecepcaoAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os bytes como chegaram"
     change_form_template = "painel/dlr/recepcao.html"
     list_display = ("numero", "recebida", "da_integracao", "metodo", "leu")
     list_display_links = ("numero", "recebida")
@@ -72,11 +74,12 @@ class RecepcaoAdmin(TabelaGrande):
 
     def montar_pagina(self, request: HttpRequest, registro: Recepcao) -> dict[str, Any]:
         ocorrencias = listar_ocorrencias(registro.pk)
-        telefones = None if pode_ver(request.user) else telefones_de(ocorrencias)
         return {
             "integracao": registro.integracao,
             "recebida": mostrar_instante(registro.recebida_em),
-            "evidencia": montar_evidencia(registro, telefones),
+            "evidencia": montar_evidencia(
+                registro, telefones_de(ocorrencias), inteira=esta_revelado(request)
+            ),
             "itens": [
                 {
                     "ocorrencia": ocorrencia,

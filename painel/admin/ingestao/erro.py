@@ -1,5 +1,6 @@
 """Erros: a lista que o suporte tria e a página de um grupo."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -19,8 +20,9 @@ from ingestao.models import Erro, EstadoDoErro, Evento, TipoDeEvento
 from painel.admin.ficha import Linha, mostrar_instante, mostrar_quantidade
 from painel.admin.filtros import FICHAS, Escolha, Periodo, PorAplicativo, ler_uuid
 from painel.admin.ingestao.triagem import Verbo, triar
+from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande, recortar
-from painel.admin.texto_alheio import neutralizar, resumir
+from painel.admin.texto_alheio import resumir
 
 AMOSTRAS = 20
 TRIADOS_POR_VEZ = 1_000  # cada um deixa uma linha no histórico; mais que isto pede um filtro melhor
@@ -56,7 +58,8 @@ class PorTipoDeErro(Escolha):
 
 
 @admin.register(Erro)
-class ErroAdmin(TabelaGrande):
+class ErroAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones e os segredos do erro"
     change_form_template = "painel/erro.html"
     list_display = ("titulo_do_erro", "situacao", "aplicativo", "quantas", "primeira", "ultima", "voltou")
     list_filter = (PorAplicativo, Periodo, PorEstado, PorTipoDeErro)
@@ -158,6 +161,7 @@ class ErroAdmin(TabelaGrande):
         return f"Erro {str(registro.pk)[:8]}"
 
     def montar_pagina(self, request: HttpRequest, registro: Erro) -> dict[str, Any]:
+        ler = leitor(request)
         # Índice evento_do_erro, de trás para a frente.
         amostras = list(
             Evento.objects.filter(erro_id=registro.pk)
@@ -165,10 +169,10 @@ class ErroAdmin(TabelaGrande):
             .order_by("-criado_em", "-id")[:AMOSTRAS]
         )
         return {
-            "titulo": neutralizar(registro.titulo),
+            "titulo": ler(registro.titulo),
             "cor": CORES_DOS_ESTADOS[EstadoDoErro(registro.estado)],
             "numeros": _numeros(registro),
-            "agrupamento": _explicar_agrupamento(registro, amostras),
+            "agrupamento": _explicar_agrupamento(registro, amostras, ler),
             "amostras": [
                 {
                     "evento": amostra,
@@ -177,7 +181,7 @@ class ErroAdmin(TabelaGrande):
                 }
                 for amostra in amostras
             ],
-            "pilha": neutralizar(amostras[0].pilha or "") if amostras else "",
+            "pilha": ler(amostras[0].pilha or "") if amostras else "",
             "botoes": _botoes(registro) if self.has_triagem_permission(request) else [],
             "url_da_triagem": reverse("admin:ingestao_erro_triagem", args=[registro.pk]),
         }
@@ -204,17 +208,15 @@ def _numeros(erro: Erro) -> list[Linha]:
     return linhas
 
 
-def _explicar_agrupamento(erro: Erro, amostras: list[Evento]) -> list[Linha]:
+def _explicar_agrupamento(erro: Erro, amostras: list[Evento], ler: Callable[[str], str]) -> list[Linha]:
     """Do que foi feita a impressão digital; a mensagem normalizada vem da amostra mais recente."""
     tipo = TipoDeEvento(erro.tipo).label if erro.tipo in TipoDeEvento else erro.tipo
     linhas = [Linha(rotulo="Tipo", valor=tipo)]
     if amostras and amostras[0].nome:
-        linhas.append(Linha(rotulo="Nome", valor=neutralizar(amostras[0].nome)))
+        linhas.append(Linha(rotulo="Nome", valor=ler(amostras[0].nome)))
     if amostras and amostras[0].mensagem:
-        linhas.append(
-            Linha(rotulo="Mensagem normalizada", valor=neutralizar(normalizar(amostras[0].mensagem)))
-        )
-    topo = neutralizar(erro.local) if erro.local else "a pilha não veio ou não foi reconhecida"
+        linhas.append(Linha(rotulo="Mensagem normalizada", valor=ler(normalizar(amostras[0].mensagem))))
+    topo = ler(erro.local) if erro.local else "a pilha não veio ou não foi reconhecida"
     return [
         *linhas,
         Linha(

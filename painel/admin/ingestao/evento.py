@@ -22,8 +22,10 @@ from painel.admin.filtros import (
     ler_inteiro,
     ler_uuid,
 )
+from painel.admin.inerte import neutralizar
+from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import escrever_json, ligar, neutralizar, resumir
+from painel.admin.texto_alheio import escrever_json, ligar, resumir
 
 CORES_DOS_TIPOS = {"ERRO_JS": "danger", "PROMISE_REJEITADA": "danger", "CONSOLE": "warning"}
 ONDE = ("tipo", "nome", "mensagem", "url", "arquivo", "linha", "coluna", "nivel", "metodo", "status")
@@ -57,7 +59,8 @@ class DoErro(Vinculo):
 
 
 @admin.register(Evento)
-class EventoAdmin(TabelaGrande):
+class EventoAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones e os segredos do evento"
     change_form_template = "painel/evento.html"
     list_display = ("quando", "ocorreu", "tipo_do_evento", "aplicativo", "o_que", "onde", "da_sessao")
     list_filter = (PorAplicativo, Periodo, DaSessao, DoErro, PorTipo)
@@ -125,6 +128,7 @@ class EventoAdmin(TabelaGrande):
             for campo, unidade in (("duracao_ms", "ms"), ("valor", ""))
             if (valor := getattr(registro, campo)) is not None
         }
+        ler = leitor(request)
         return {
             "identificacao": [
                 Linha(rotulo="Id", valor=str(registro.pk)),
@@ -132,15 +136,18 @@ class EventoAdmin(TabelaGrande):
                 Linha(rotulo="Aplicativo", valor=registro.aplicativo.nome),
             ],
             "onde": montar_ficha(
-                registro, ONDE, proprios={"url": ligar(registro.url), "arquivo": ligar(registro.arquivo)}
+                registro,
+                ONDE,
+                proprios={"url": ligar(registro.url, ler), "arquivo": ligar(registro.arquivo, ler)},
+                ler=ler,
             ),
-            "medido": montar_ficha(registro, MEDIDO, proprios=numericos),
+            "medido": montar_ficha(registro, MEDIDO, proprios=numericos, ler=ler),
             "tempos": montar_ficha(registro, TEMPOS),
             # Sem restrição no banco, a sessão ou o erro podem já ter passado da retenção.
             "sessao": Sessao.objects.filter(pk=registro.sessao_id).first(),
             "erro": Erro.objects.filter(pk=registro.erro_id).first() if registro.erro_id else None,
-            "pilha": neutralizar(registro.pilha or ""),
-            "payload": "" if registro.payload is None else escrever_json(registro.payload),
+            "pilha": ler(registro.pilha or ""),
+            "payload": "" if registro.payload is None else ler(escrever_json(registro.payload)),
             "cor": CORES_DOS_TIPOS.get(registro.tipo, "info"),
         }
 

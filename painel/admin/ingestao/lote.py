@@ -24,8 +24,10 @@ from ingestao.models import Lote
 from ingestao.tasks import despertador_de_lotes
 from painel.admin.ficha import Linha, montar_ficha, mostrar_espera, mostrar_instante, mostrar_quantidade
 from painel.admin.filtros import FICHAS, Filtro, PorAplicativo
+from painel.admin.inerte import neutralizar
+from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import JSON_CARACTERES, escrever_json, neutralizar, resumir
+from painel.admin.texto_alheio import JSON_CARACTERES, escrever_json, resumir
 
 REEXECUTADOS_POR_VEZ = 10_000  # uma implantação ruim estaciona a fila inteira; cada um deixa histórico
 PENDENTE, EM_RECUO, ESTACIONADO = "Pendente", "Tentará de novo", "Estacionado"
@@ -47,7 +49,8 @@ class PorSituacao(Filtro):
 
 
 @admin.register(Lote)
-class LoteAdmin(TabelaGrande):
+class LoteAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones e os segredos do lote"
     change_form_template = "painel/lote.html"
     list_display = ("numero", "situacao", "aplicativo", "recebido", "espera", "eventos", "tentou", "motivo")
     list_filter = (PorSituacao, PorAplicativo)
@@ -136,6 +139,7 @@ class LoteAdmin(TabelaGrande):
 
     def montar_pagina(self, request: HttpRequest, registro: Lote) -> dict[str, Any]:
         agora = timezone.now()
+        ler = leitor(request)
         situacao = situacao_de(registro, agora)
         return {
             "situacao": situacao,
@@ -150,9 +154,9 @@ class LoteAdmin(TabelaGrande):
                 Linha(rotulo="Tentativas", valor=self.tentou(registro)),
             ],
             "ficha": montar_ficha(registro, ("recebido_em", "disponivel_em", "estacionado_em")),
-            "falha": neutralizar(registro.falha),
+            "falha": ler(registro.falha),
             "recusas": _abrir_recusas(registro.recusas),
-            "conteudo": ler_conteudo(registro.conteudo),
+            "conteudo": ler(ler_conteudo(registro.conteudo)),
             "pode_reexecutar": situacao == ESTACIONADO and self.has_reexecucao_permission(request),
             "url_da_reexecucao": reverse("admin:ingestao_lote_reexecucao", args=[registro.pk]),
         }

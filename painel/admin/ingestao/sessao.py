@@ -14,8 +14,9 @@ from ingestao.models.sessao import PAIS_DESCONHECIDO
 from painel.admin.ficha import Linha, montar_ficha, mostrar_instante, mostrar_numero, mostrar_quantidade
 from painel.admin.filtros import Periodo, PorAplicativo, ler_inteiro, ler_uuid
 from painel.admin.ingestao.evento import CORES_DOS_TIPOS, descrever
+from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande
-from painel.admin.texto_alheio import ligar, neutralizar, resumir
+from painel.admin.texto_alheio import ligar, resumir
 
 EVENTOS_NA_LINHA_DO_TEMPO = 200
 ACHADAS_NA_BUSCA = 1_000  # um usuário com mais sessões que isto se procura dentro de um período
@@ -24,7 +25,8 @@ ONDE = ("navegador", "sistema_operacional", "dispositivo", "resolucao", "pagina_
 
 
 @admin.register(Sessao)
-class SessaoAdmin(TabelaGrande):
+class SessaoAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones e os segredos da sessão"
     change_form_template = "painel/sessao.html"
     list_display = ("atividade", "sessao", "aplicativo", "quem", "navegador_e_sistema", "eventos", "erros")
     list_display_links = ("atividade", "sessao")
@@ -67,6 +69,7 @@ class SessaoAdmin(TabelaGrande):
         return sessao.quantidade_erros > 0, mostrar_quantidade(sessao.quantidade_erros)
 
     def montar_pagina(self, request: HttpRequest, registro: Sessao) -> dict[str, Any]:
+        ler = leitor(request)
         # Índice evento_da_sessao, de trás para a frente; sem as colunas grandes.
         eventos = list(
             Evento.objects.filter(sessao_id=registro.pk)
@@ -74,10 +77,12 @@ class SessaoAdmin(TabelaGrande):
             .order_by("-ocorrido_em", "-id")[:EVENTOS_NA_LINHA_DO_TEMPO]
         )
         return {
-            "externa": neutralizar(registro.sessao_externa),
+            "externa": ler(registro.sessao_externa),
             "numeros": _numeros(registro),
-            "quem": montar_ficha(registro, QUEM, proprios={"pais": _pais(registro.pais)}),
-            "onde": montar_ficha(registro, ONDE, proprios={"pagina_inicial": ligar(registro.pagina_inicial)}),
+            "quem": montar_ficha(registro, QUEM, proprios={"pais": _pais(registro.pais)}, ler=ler),
+            "onde": montar_ficha(
+                registro, ONDE, proprios={"pagina_inicial": ligar(registro.pagina_inicial, ler)}, ler=ler
+            ),
             "linha_do_tempo": [
                 {
                     "evento": evento,
