@@ -9,11 +9,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings as ajustes
 from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 
 from ingestao.models import Aplicativo, Lote
 from painel.avisos import atos, entrega, rodada
+from painel.avisos.assinatura import gerar_segredo
 from painel.avisos.regras import TENTATIVAS_MAXIMAS
 from painel.avisos.webhook import Resultado
 from painel.models import Aviso, Canal, DestinoDeAviso, EntregaDeAviso, TentativaDeEntrega
@@ -57,6 +59,23 @@ def test_webhook_chega_assinado_e_com_corpo_estavel(
     esperada = base64.b64encode(hmac.new(chave, assinado, hashlib.sha256).digest()).decode()
     assert recebido.cabecalhos["webhook-signature"] == f"v1,{esperada}"
     assert gancho.segredo not in DestinoDeAviso.objects.get().segredo_cifrado  # type: ignore[attr-defined]
+
+
+def test_o_exemplo_da_documentacao_confere_a_assinatura(
+    avisar: Avisar, gancho: DestinoDeAviso, receptor: Receptor
+) -> None:
+    documentacao = (ajustes.BASE_DIR / "docs/avisos.md").read_text()
+    exemplo: dict[str, Any] = {}
+    exec(documentacao.split("```python")[1].split("```")[0], exemplo)
+    atrasar(10)
+    avisar()
+    (recebido,) = receptor.recebidos
+    segredo = gancho.segredo  # type: ignore[attr-defined]
+    assert exemplo["conferir"](segredo, recebido.cabecalhos, recebido.corpo)
+    assert not exemplo["conferir"](segredo, recebido.cabecalhos, recebido.corpo + b" ")
+    assert not exemplo["conferir"](gerar_segredo(), recebido.cabecalhos, recebido.corpo)
+    velho = recebido.cabecalhos | {"webhook-timestamp": "1700000000"}
+    assert not exemplo["conferir"](segredo, velho, recebido.corpo)
 
 
 def test_servidor_que_falha_e_volta_recebe_o_mesmo_corpo_com_recuo(
