@@ -4,10 +4,12 @@
 - `settings.py`   a configuração do Django, toda num arquivo.
 - `porta.py`      o ASGI fino: espera o corpo inteiro e só então ocupa uma thread do Django.
 - `recebimento.py` junta o corpo, sob teto, prazos e orçamento de memória.
+- `contagem.py`   as respostas da porta, somadas entre os processos web.
 - `trabalhadores.py` as threads em que a porta roda o Django.
 - `wsgi.py`       o mesmo Django para quem preferir um servidor WSGI.
 - `banco/`        o adaptador do PostgreSQL (percebe conexão morta sem gastar uma consulta).
 - `camadas.py`    o middleware que só o painel usa.
+- `cofre.py`      segredos cifrados em repouso.
 - `erros.py`      como um erro vira `{"detail", "codigo"}`.
 - `rotas.py`      a base das rotas chamadas por programas.
 - `registros.py`  uma linha por registro: a frase e os campos.

@@ -14,6 +14,9 @@
 | `URL_FRONTEND` | vazio | origem do painel, sempre aceita na ingestão |
 | `EMAIL_URL` | `console:` | por onde saem os avisos |
 | `EMAIL_REMETENTE` | `lastro@localhost` | remetente dos avisos |
+| `LASTRO_WEBHOOK_LOCAL` | não | com `LASTRO_LOCAL`, deixa os webhooks de aviso irem a esta máquina |
+| `LASTRO_TOKEN_METRICAS` | vazio | `Authorization: Bearer` que abre `/metricas` |
+| `LASTRO_REDES_METRICAS` | a própria máquina | redes que abrem `/metricas` sem token, separadas por vírgula |
 | `LASTRO_LIMITE_POR_MINUTO` | 6000 | eventos por minuto e por chave |
 | `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
 | `LASTRO_TETO_DE_RECEPCOES` | 50000 | o mesmo, para os recibos das transportadoras |
@@ -45,6 +48,9 @@ MODO_LOCAL: bool = env.bool("LASTRO_LOCAL", False)
 FUSO: str = env.str("LASTRO_FUSO", "America/Sao_Paulo")
 URL_FRONTEND: str = env.str("URL_FRONTEND", "")
 EMAIL_REMETENTE: str = env.str("EMAIL_REMETENTE", "lastro@localhost")
+WEBHOOK_LOCAL: bool = MODO_LOCAL and env.bool("LASTRO_WEBHOOK_LOCAL", False)
+TOKEN_METRICAS: str = env.str("LASTRO_TOKEN_METRICAS", "")
+REDES_METRICAS: list[str] = env.list("LASTRO_REDES_METRICAS", ["127.0.0.0/8", "::1/128"])
 LIMITE_POR_MINUTO: int = env.int("LASTRO_LIMITE_POR_MINUTO", 6_000)  # contrato da ingestão, etapa 4
 TETO_DA_CAIXA: int = env.int("LASTRO_TETO_DA_CAIXA", 20_000)
 TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)

@@ -26,6 +26,7 @@ from django.db import close_old_connections
 from django.utils.module_loading import import_string
 
 from config import ambiente
+from config.contagem import contando
 from config.recebimento import DAS_CAPTURAS, GERAL, Corpo, CorpoNaoVeio, Receber
 from config.trabalhadores import Trabalhadores
 from config.traducao import Ambiente, Escopo, ler_cabecalhos, montar_ambiente
@@ -76,6 +77,7 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
         return await _ciclo_de_vida(receber, enviar)
     if escopo["type"] != "http":
         return None
+    enviar = contando(escopo["path"], enviar)
     async with _abrir_corpo(escopo["path"]) as corpo:
         try:
             await corpo.juntar(receber)

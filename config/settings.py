@@ -139,7 +139,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3600.0,
         "options": {"expires": 3600.0},
     },
-    "avisar": {"task": "ingestao.tasks.enviar_avisos", "schedule": 60.0, "options": {"expires": 60.0}},
+    "avisar": {"task": "painel.tasks.avisar", "schedule": 60.0, "options": {"expires": 60.0}},
     "vencer-pedidos": {
         "task": "ingestao.tasks.vencer_pedidos",
         "schedule": 60.0,
@@ -147,6 +147,13 @@ CELERY_BEAT_SCHEDULE = {
     },
     "expurgar": {"task": "ingestao.tasks.expurgar", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
+
+# ---- Avisos e métricas
+
+TAREFA_DE_AVISOS = "painel.tasks.avisar"  # a ingestão a chama pelo nome: as importações só descem
+WEBHOOK_LOCAL = ambiente.WEBHOOK_LOCAL
+TOKEN_METRICAS = ambiente.TOKEN_METRICAS
+REDES_METRICAS = ambiente.REDES_METRICAS
 
 # ---- Ingestão
 

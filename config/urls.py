@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from painel import saude
 from painel.inicio import views as inicio
+from painel.metricas.views import metricas
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
@@ -16,6 +17,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("saude", saude.saude),
     path("prontidao", saude.prontidao),
+    path("metricas", metricas),
     path("api/esquema", SpectacularAPIView.as_view(), name="esquema"),
     path("api/docs", SpectacularSwaggerView.as_view(url_name="esquema"), name="docs"),
 ]

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from dlr.cofre import SegredoIlegivel, decifrar, resumir_token
+from config.cofre import SegredoIlegivel, decifrar
+from dlr.cofre import resumir_token
 from dlr.dominio.recibo import Chamada
 from dlr.formatos.contrato import Credencial, iguais
 from dlr.integracoes import Elenco

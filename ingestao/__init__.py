@@ -14,8 +14,7 @@ O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 10. `caixa/`                   a caixa de entrada: acorda o worker, reivindica, isola o veneno.
 11. `eventos/processamento.py` aplica muitos lotes numa transação: eventos, sessões, erros, uso.
 12. `eventos/agrupamento.py`   a impressão digital que junta erros iguais.
-13. `eventos/avisos.py`        os e-mails de franquia e de regressão.
-14. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.
+13. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.
 
 Quem manda os lotes numa página é o `static/ingestao/coletor.js`, servido por `coletor.py`; `demonstracao/` é a página
 que o mostra, só no modo local.

@@ -1,11 +1,12 @@
 """As tarefas Celery da ingestão: cada uma é uma casca em volta de uma chamada."""
 
-from celery import shared_task
+from celery import current_app, shared_task
+from django.conf import settings
 from django.utils import timezone
 
 from ingestao.caixa import Despertador
 from ingestao.capturas import pedidos
-from ingestao.eventos import avisos, minutos, retencao
+from ingestao.eventos import minutos, retencao
 from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 
 
@@ -17,13 +18,7 @@ def processar_lotes() -> None:
     if balanco.restou:
         processar_lotes.delay()
     if AVISAR in balanco.seguimentos:
-        enviar_avisos.delay()
-
-
-@shared_task(name="ingestao.tasks.enviar_avisos")
-def enviar_avisos() -> None:
-    """Manda por e-mail os avisos gravados e ainda não enviados."""
-    avisos.enviar_pendentes()
+        current_app.send_task(settings.TAREFA_DE_AVISOS, expires=60)
 
 
 @shared_task(name="ingestao.tasks.expurgar")

@@ -34,6 +34,8 @@ PAPEIS: Final[Mapping[str, Mapping[str, str]]] = {
         "dlr.projecao": "change",  # reprojetar: recalcular os estados com as regras de hoje
         "dlr.recepcaopendente": "view change",  # change é devolver à fila o que estacionou
         "ingestao.lote": "view change",
+        "painel.aviso": "view change",  # change é reconhecer e silenciar
+        "painel.entregadeaviso": "view",
     },
     ADMINISTRACAO: {
         "auth.user": "view add change",  # ninguém se apaga: a história aponta para a pessoa

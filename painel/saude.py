@@ -1,5 +1,7 @@
 """`/saude` (o processo vive) e `/prontidao` (pode receber tráfego)."""
 
+from collections.abc import Callable
+
 import redis
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
@@ -11,6 +13,8 @@ from painel.verificacoes import broker_que_despeja, durabilidade_frouxa
 
 CAIXAS = {"o lote mais antigo": CAIXA_DE_LOTES, "a recepção mais antiga": CAIXA_DE_RECEPCOES}
 IDADE_MAXIMA_S = 300  # item esperando há mais que isto: os workers não estão dando conta
+ESPERA_S = 5
+SEM_BANCO = "o banco não responde ou falta migrar"
 
 
 def saude(request: HttpRequest) -> JsonResponse:
@@ -19,25 +23,28 @@ def saude(request: HttpRequest) -> JsonResponse:
 
 
 def prontidao(request: HttpRequest) -> JsonResponse:
-    """200 com tudo em ordem; 503 com o que falta, por parte."""
-    partes = {"banco": _conferir_banco(), "broker": _conferir_broker()}
-    partes["fila"] = _conferir_fila() if partes["banco"] == "ok" else "desconhecida"
-    pronta = all(valor == "ok" for valor in partes.values())
-    resposta = JsonResponse(
-        {"situacao": "pronta" if pronta else "indisponivel", **partes}, status=200 if pronta else 503
-    )
-    if not pronta:
-        resposta["Retry-After"] = "5"
-    return resposta
+    """200 com tudo em ordem; 503 com o que falta, por parte e numa frase."""
+    banco = _do_banco(_conferir_banco)
+    fila = _do_banco(_conferir_fila) if banco == "ok" else "desconhecida"
+    partes = {"banco": banco, "broker": _conferir_broker(), "fila": fila}
+    faltas = [f"{parte}: {valor}" for parte, valor in partes.items() if valor != "ok"]
+    if not faltas:
+        return JsonResponse({"situacao": "pronta", **partes})
+    corpo = {"detail": "; ".join(faltas), "codigo": "nao_pronta", "situacao": "indisponivel", **partes}
+    return JsonResponse(corpo, status=503, headers={"Retry-After": str(ESPERA_S)})
+
+
+def _do_banco(conferir: Callable[[], str]) -> str:
+    try:
+        return conferir()
+    except DatabaseError:
+        return SEM_BANCO
 
 
 def _conferir_banco() -> str:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM ingestao_lote LIMIT 1")
-        return durabilidade_frouxa() or "ok"
-    except DatabaseError:
-        return "o banco não responde ou falta migrar"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM ingestao_lote LIMIT 1")
+    return durabilidade_frouxa() or "ok"
 
 
 def _conferir_broker() -> str:

@@ -1,4 +1,4 @@
-"""Avisos de franquia: gravados na transação do uso, enviados depois."""
+"""Avisos de franquia: gravados na transação do uso, enviados depois por `painel/avisos/`."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from django.db import models
 class AvisoFranquia(models.Model):
     """O uso do mês cruzou `percentual` da franquia. Uma linha por período e percentual, para sempre.
 
-    `enviado_em` fica nulo até o e-mail sair; sem destinatário o aviso vive só no painel.
+    `enviado_em` fica nulo até o primeiro e-mail sair; sem destinatário o aviso vive só no painel.
     """
 
     id = models.BigAutoField(primary_key=True)

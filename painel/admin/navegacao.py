@@ -31,7 +31,16 @@ MENU = (
         (
             ("Uso", "bar_chart", "ingestao", "uso"),
             ("Recusas", "block", "ingestao", "recusa"),
-            ("Avisos", "notifications", "ingestao", "avisofranquia"),
+            ("Avisos de franquia", "data_usage", "ingestao", "avisofranquia"),
+        ),
+    ),
+    (
+        "Avisos",
+        (
+            ("Avisos", "notifications", "painel", "aviso"),
+            ("Destinos", "outgoing_mail", "painel", "destinodeaviso"),
+            ("Entregas", "send", "painel", "entregadeaviso"),
+            ("Limiares", "tune", "painel", "limiardeaviso"),
         ),
     ),
     (

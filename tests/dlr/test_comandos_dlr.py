@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from dlr.cofre import decifrar
+from config.cofre import decifrar
 from dlr.models import Integracao, RegraDeIntegracao
 from tests.dlr.conftest import Chamar, Ligada, criar, enviada, estado_de, recibo
 

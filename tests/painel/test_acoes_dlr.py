@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from config.cofre import decifrar
 from dlr import tasks
 from dlr.autenticacao import memoria
-from dlr.cofre import decifrar, resumir_token
+from dlr.cofre import resumir_token
 from dlr.models import (
     AcaoDeExcecao,
     DecisaoDeFinal,

@@ -8,7 +8,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from dlr.cofre import cifrar, gerar_token, resumir_token
+from config.cofre import cifrar
+from dlr.cofre import gerar_token, resumir_token
 from dlr.formatos.registro import POR_SLUG
 from dlr.models import Integracao, RegraDeIntegracao
 

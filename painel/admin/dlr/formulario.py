@@ -12,7 +12,7 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from dlr.cofre import cifrar
+from config.cofre import cifrar
 from dlr.dominio.estados import Estado
 from dlr.models import Integracao
 from dlr.models.integracao import conferir_rede

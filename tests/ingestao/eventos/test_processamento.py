@@ -183,9 +183,8 @@ def test_erros_iguais_se_juntam_e_contam_na_sessao(postar: Postar, processar: Pr
     ("estado", "depois", "regressoes"), [("resolvido", "aberto", 1), ("ignorado", "ignorado", 0)]
 )
 def test_erro_resolvido_que_volta_e_reaberto_e_o_ignorado_nao(
-    postar: Postar, processar: Processar, mailoutbox: list[Any], estado: str, depois: str, regressoes: int
+    postar: Postar, processar: Processar, estado: str, depois: str, regressoes: int
 ) -> None:
-    Aplicativo.objects.update(emails_de_aviso="dev@exemplo.com.br")
     postar(evento(tipo="ERRO_JS", mensagem="x"))
     processar()
     Erro.objects.update(estado=estado, resolvido_em=timezone.now())
@@ -194,10 +193,6 @@ def test_erro_resolvido_que_volta_e_reaberto_e_o_ignorado_nao(
     erro = Erro.objects.get()
     assert (erro.estado, erro.regressoes, erro.quantidade) == (depois, regressoes, 2)
     assert balanco.seguimentos == ["avisar"] * regressoes
-    from ingestao.eventos import avisos
-
-    assert (avisos.enviar_pendentes(), avisos.enviar_pendentes()) == (regressoes, 0)
-    assert len(mailoutbox) == regressoes
 
 
 def test_evento_que_ja_estava_na_fila_ou_repetido_nao_e_regressao(
@@ -221,21 +216,14 @@ def test_uso_e_do_dia_da_recepcao_no_fuso_do_servidor(postar: Postar, processar:
     assert str(Uso.objects.get().dia) == "2026-02-28"
 
 
-def test_avisos_de_franquia_saem_uma_vez_por_periodo(
-    postar: Postar, processar: Processar, mailoutbox: list[Any]
+def test_cada_percentual_da_franquia_e_avisado_uma_vez_por_periodo(
+    postar: Postar, processar: Processar
 ) -> None:
-    from ingestao.eventos import avisos
-
-    Aplicativo.objects.update(franquia=10, emails_de_aviso="dona@exemplo.com.br, ti@exemplo.com.br")
+    Aplicativo.objects.update(franquia=10)
     for _ in range(14):
         postar(evento())
         processar()
-        avisos.enviar_pendentes()
     assert sorted(AvisoFranquia.objects.values_list("percentual", "quantidade")) == [(80, 8), (100, 10)]
-    assert [(m.to, "80%" in m.subject, "100%" in m.subject) for m in mailoutbox] == [
-        (["dona@exemplo.com.br", "ti@exemplo.com.br"], True, False),
-        (["dona@exemplo.com.br", "ti@exemplo.com.br"], False, True),
-    ]
 
 
 def test_um_lote_so_pode_cruzar_os_dois_avisos(postar: Postar, processar: Processar) -> None:
@@ -243,35 +231,6 @@ def test_um_lote_so_pode_cruzar_os_dois_avisos(postar: Postar, processar: Proces
     postar(*[evento() for _ in range(9)])
     assert processar().seguimentos == ["avisar"]
     assert sorted(AvisoFranquia.objects.values_list("percentual", flat=True)) == [80, 100]
-
-
-def test_aviso_sem_destinatario_fica_no_painel(
-    postar: Postar, processar: Processar, mailoutbox: list[Any]
-) -> None:
-    from ingestao.eventos import avisos
-
-    Aplicativo.objects.update(franquia=1)
-    postar(evento())
-    processar()
-    assert (avisos.enviar_pendentes(), mailoutbox) == (0, [])
-    assert AvisoFranquia.objects.filter(enviado_em=None).count() == 2
-
-
-def test_email_que_falha_sai_na_proxima_vez(
-    postar: Postar, processar: Processar, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from django.core.mail import EmailMessage
-
-    from ingestao.eventos import avisos
-
-    Aplicativo.objects.update(franquia=1, emails_de_aviso="dona@exemplo.com.br", nome="Loja\nBcc: mal@x.com")
-    postar(evento())
-    processar()
-    with monkeypatch.context() as remendo:
-        remendo.setattr(EmailMessage, "send", lambda self: (_ for _ in ()).throw(OSError("recusado")))
-        assert avisos.enviar_pendentes() == 0
-    assert avisos.enviar_pendentes() == 2
-    assert all("\n" not in mensagem.subject for mensagem in mailoutbox)
 
 
 def test_primeiro_evento_em_e_preenchido_uma_vez(
