@@ -53,11 +53,6 @@ def pagina(registro: Any) -> str:
 
 
 @pytest.fixture
-def ligada(db: None) -> Ligada:
-    return criar()
-
-
-@pytest.fixture
 def com_dados(ligada: Ligada) -> Ligada:
     """Uma linha, ao menos, em cada tabela; uma exceção de quase cada tipo."""
     ligada.registrar("pedido-1", "abc1")
