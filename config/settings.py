@@ -225,7 +225,11 @@ UNFOLD = {
     ],
     "SITE_URL": None,  # a raiz do site é o próprio painel
     "SHOW_HISTORY": True,
-    "STYLES": [lambda request: static("painel/painel.css")],
+    "STYLES": [
+        lambda request: static("painel/painel.css"),
+        lambda request: static("painel/graficos.css"),
+    ],
+    "SCRIPTS": [lambda request: static("painel/graficos.js")],
     "SIDEBAR": {"navigation": "painel.admin.navegacao.montar_navegacao"},
     "COLORS": {
         # Azul-petróleo: o branco sobre o tom 600 tem contraste de texto (WCAG AA).
