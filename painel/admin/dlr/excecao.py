@@ -1,8 +1,11 @@
 """A lista de trabalho da operação: o que não se decidiu sozinho, com a evidência à mão."""
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -11,10 +14,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from dlr.models import EventoLogico, Excecao, Mensagem, Recepcao, SituacaoDaExcecao, TipoDeExcecao
-from painel.admin.dlr.ato import ATOS, EM_CONFLITO, DescricaoDoAto
+from dlr.models import EventoLogico, Excecao, Integracao, Mensagem, Recepcao, SituacaoDaExcecao, TipoDeExcecao
+from painel.admin.dlr.ato import ATOS, DescricaoDoAto
 from painel.admin.dlr.atuacao import AtosDeExcecao
 from painel.admin.dlr.candidata import listar_candidatas
+from painel.admin.dlr.contagens import Iguais, agrupar_excecoes_abertas
 from painel.admin.dlr.evento import mostrar_lido
 from painel.admin.dlr.evidencia import listar_ocorrencias, montar_evidencia, telefones_de
 from painel.admin.dlr.explicacoes import ATOS as NOMES_DOS_ATOS
@@ -28,10 +32,11 @@ from painel.admin.dlr.mensagem import (
     projecao_de,
 )
 from painel.admin.dlr.telefone import pode_ver
-from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante
-from painel.admin.filtros import FICHAS, Escolha, Filtro
+from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante, mostrar_quantidade
+from painel.admin.filtros import FICHAS, Escolha, Filtro, PorDono
 from painel.admin.texto_alheio import neutralizar, resumir
 
+GRUPOS_MOSTRADOS = 12
 CORES_DA_SITUACAO = {"aberta": "danger", "resolvida": "success", "descartada": ""}
 
 
@@ -58,37 +63,87 @@ class PorTipo(Escolha):
         return [(str(valor), str(rotulo)) for valor, rotulo in TipoDeExcecao.choices]
 
 
+class PorResponsavel(PorDono):
+    campo = "atribuida_a"
+
+
+class PorIdade(Filtro):
+    """As que esperam há mais que isto: pela coluna da ordem, que o índice recorta."""
+
+    title = "idade"
+    parameter_name = "idade"
+    tudo = "Qualquer"
+    opcoes = {"1h": ("Mais de 1 hora", timedelta(hours=1)), "1d": ("Mais de 1 dia", timedelta(days=1))}
+    opcoes |= {"7d": ("Mais de 7 dias", timedelta(days=7))}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(valor, rotulo) for valor, (rotulo, _) in self.opcoes.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        if self.value() not in self.opcoes:
+            return queryset
+        _, espera = self.opcoes[str(self.value())]
+        return queryset.filter(aberta_em__lt=timezone.now() - espera)  # excecao_por_situacao
+
+
 @admin.register(Excecao)
 class ExcecaoAdmin(AtosDeExcecao):
     change_form_template = "painel/dlr/excecao.html"
-    list_display = ("qual", "da_integracao", "alvo_da_excecao", "idade", "o_que_houve", "quem_cuida")
-    list_filter = (PorSituacao, PorTipo, PorIntegracaoRecente)
+    change_list_template = "painel/dlr/lista_de_excecoes.html"
+    list_display = (
+        "qual",
+        "da_integracao",
+        "alvo_da_excecao",
+        "idade",
+        "quantas_iguais",
+        "o_que_houve",
+        "quem_cuida",
+    )
+    list_filter = (PorSituacao, PorTipo, PorIntegracaoRecente, PorIdade, PorResponsavel)
     list_select_related = ("integracao", "atribuida_a")
     ordering = ("-aberta_em", "-id")  # índice excecao_por_situacao
     colunas_grandes = ("dicas",)
 
-    @display(description="integração")
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Anota em cada linha quantas abertas são do mesmo tipo e integração: uma consulta com teto."""
+        lista = super().get_changelist_instance(request)
+        grupos, ha_mais = agrupar_excecoes_abertas()
+        lista.grupos, lista.ha_mais_grupos = mostrar_grupos(grupos), ha_mais
+        quantas = {(grupo.integracao_id, grupo.tipo): grupo.quantas for grupo in grupos}
+        for excecao in lista.result_list:
+            excecao.iguais = quantas.get((excecao.integracao_id, excecao.tipo))
+        return lista
+
+    @display(description="Iguais")
+    def quantas_iguais(self, excecao: Excecao) -> SafeString | str | None:
+        iguais = getattr(excecao, "iguais", None)
+        if not iguais:
+            return None
+        url = f"?tipo={excecao.tipo}&integracao={excecao.integracao_id}"
+        return format_html('<a class="text-link" href="{}">{}</a>', url, mostrar_quantidade(iguais))
+
+    @display(description="Integração")
     def da_integracao(self, excecao: Excecao) -> SafeString:
         return nomear_integracao(excecao.integracao)
 
-    @display(description="exceção")
+    @display(description="Exceção")
     def qual(self, excecao: Excecao) -> str:
         return f"{excecao.get_tipo_display()} #{excecao.pk}"
 
-    @display(description="alvo")
+    @display(description="Alvo")
     def alvo_da_excecao(self, excecao: Excecao) -> SafeString:
         nome, url = ligar_ao_alvo(excecao)
         return format_html('<a class="text-link" href="{}">{}</a>', url, nome)
 
-    @display(description="idade")
+    @display(description="Idade")
     def idade(self, excecao: Excecao) -> str:
         return mostrar_espera(excecao.aberta_em, timezone.now())
 
-    @display(description="detalhe")
+    @display(description="Detalhe")
     def o_que_houve(self, excecao: Excecao) -> SafeString | None:
         return resumir(excecao.detalhe or TIPOS[excecao.tipo].houve, 80)
 
-    @display(description="atribuída a")
+    @display(description="Atribuída a")
     def quem_cuida(self, excecao: Excecao) -> str | None:
         return str(excecao.atribuida_a) if excecao.atribuida_a else None
 
@@ -115,7 +170,7 @@ class ExcecaoAdmin(AtosDeExcecao):
             "lido": mostrar_lido(registro.evento) if registro.evento else [],
             "mensagem": mensagem,
             "da_mensagem": _mostrar_mensagem(mensagem) if mensagem else None,
-            "eventos": listar_eventos(mensagem.pk) if mensagem and registro.tipo in EM_CONFLITO else [],
+            "eventos": listar_eventos(mensagem.pk) if mensagem else [],
             "titulo_do_lido": "O evento que já tinha este id"
             if registro.tipo == TipoDeExcecao.ID_DE_EVENTO_REUTILIZADO
             else "O que se leu do recibo",
@@ -143,6 +198,23 @@ class ExcecaoAdmin(AtosDeExcecao):
             for verbo, descricao in ATOS.items()
             if descricao.cabe(excecao)
         ]
+
+
+def mostrar_grupos(grupos: Sequence[Iguais]) -> list[dict[str, Any]]:
+    """Os grupos de iguais, com o nome da integração e a espera da mais antiga."""
+    agora = timezone.now()
+    slugs = dict(
+        Integracao.objects.filter(pk__in={g.integracao_id for g in grupos}).values_list("pk", "slug")
+    )
+    return [
+        {
+            "grupo": grupo,
+            "tipo": TipoDeExcecao(grupo.tipo).label,
+            "integracao": slugs.get(grupo.integracao_id, ""),
+            "espera": mostrar_espera(grupo.mais_antiga_em, agora),
+        }
+        for grupo in grupos[:GRUPOS_MOSTRADOS]
+    ]
 
 
 def ligar_ao_alvo(excecao: Excecao) -> tuple[str, str]:

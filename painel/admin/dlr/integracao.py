@@ -96,25 +96,25 @@ class IntegracaoAdmin(VidaDeIntegracao, RegrasDeIntegracao):
         """O slug está no endereço que a transportadora chama: não muda depois de criado."""
         return ("slug",) if obj is not None else ()
 
-    @display(description="integração")
+    @display(description="Integração")
     def slug_e_situacao(self, integracao: Integracao) -> SafeString | str:
         if not integracao.deletado:
             return integracao.slug
         return format_html('{} <span class="lastro-selo lastro-selo-danger">excluída</span>', integracao.slug)
 
-    @display(description="formato")
+    @display(description="Formato")
     def de_que_formato(self, integracao: Integracao) -> str:
         return integracao.get_formato_display()
 
-    @display(description="opções ligadas")
+    @display(description="Opções ligadas")
     def opcoes(self, integracao: Integracao) -> str | None:
         return ", ".join(listar_opcoes(integracao)) or None
 
-    @display(description="recepções em 24 h")
+    @display(description="Recepções em 24 h")
     def recepcoes_do_dia(self, integracao: Integracao) -> str:
         return integracao.recepcoes_contadas  # type: ignore[attr-defined]
 
-    @display(description="exceções abertas", label={True: "danger", False: ""})
+    @display(description="Exceções abertas", label={True: "danger", False: ""})
     def excecoes_abertas(self, integracao: Integracao) -> tuple[bool, str]:
         quantas, texto = integracao.abertas_contadas  # type: ignore[attr-defined]
         return quantas > 0, texto
