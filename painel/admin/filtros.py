@@ -34,6 +34,11 @@ class Filtro(SimpleListFilter):
         self.coluna_do_tempo = getattr(model_admin, "coluna_do_tempo", self.coluna_da_ordem)
         super().__init__(request, params, model, model_admin)
 
+    def value(self) -> str | None:
+        """O que veio no endereço. O PostgreSQL não guarda NUL: trocado, como na borda, ele não acha nada."""
+        valor = super().value()
+        return valor if valor is None else valor.replace("\0", "\ufffd")
+
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         opcoes = super().choices(changelist)
         yield {**next(opcoes), "display": self.tudo}
