@@ -5,20 +5,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from dlr.models import Excecao
 from ingestao.models import Aplicativo, Erro, Evento, Sessao
 from painel.admin import tabela_grande
 from painel.admin.ingestao import busca, ocorrencias
 from painel.admin.ingestao.linha_do_tempo import mostrar_decorrido
 from tests.painel.conftest import erro_js
+from tests.painel.recibos import Ligada, criar, passar_a_janela, recibo
 
 pytestmark = pytest.mark.django_db
 
 SESSOES, EVENTOS, ERROS, USO = (f"/admin/ingestao/{m}/" for m in ("sessao", "evento", "erro", "uso"))
+EXCECOES = "/admin/dlr/excecao/"
 
 
 def em(segundos: float) -> str:
@@ -248,6 +252,36 @@ def test_erros_por_quantidade_vem_na_ordem_do_indice(painel: Client, mandar: Cal
         'ORDER BY "ingestao_erro"."quantidade" DESC, "ingestao_erro"."id" DESC' in c["sql"] for c in consultas
     )
     assert [e.quantidade for e in painel.get(ERROS).context["cl"].result_list] == [1, 2]
+
+
+# ---- A fila de exceções
+
+
+def test_excecoes_dizem_quantas_iguais_ha_e_desde_quando(painel: Client, ligada: Ligada) -> None:
+    outra = criar("outra")
+    ligada.receber([recibo(letra) for letra in "xyz"])
+    outra.receber([recibo("w"), 7])
+    passar_a_janela()
+    lista = painel.get(EXCECOES).context["cl"]
+    assert [(g["tipo"], g["integracao"], g["grupo"].quantas) for g in lista.grupos] == [
+        ("Sem correlação", "operadora-a", 3),
+        ("Formato não reconhecido", "outra", 1),
+        ("Sem correlação", "outra", 1),
+    ]
+    assert sorted(excecao.iguais for excecao in lista.result_list) == [1, 1, 3, 3, 3]
+    assert f"?tipo=sem_correlacao&amp;integracao={ligada.id}" in painel.get(EXCECOES).text
+
+
+@pytest.mark.parametrize(("idade", "quantas"), [("1h", 1), ("1d", 0), ("inventada", 2)])
+def test_excecoes_por_idade_e_por_dono(painel: Client, ligada: Ligada, idade: str, quantas: int) -> None:
+    ligada.receber([7, 8])
+    velha = Excecao.objects.order_by("pk")[0]
+    Excecao.objects.filter(pk=velha.pk).update(
+        aberta_em=timezone.now() - timedelta(hours=2), atribuida_a=User.objects.get()
+    )
+    assert painel.get(f"{EXCECOES}?idade={idade}").context["cl"].result_count == quantas
+    assert list(painel.get(f"{EXCECOES}?dono=eu").context["cl"].result_list) == [velha]
+    assert velha not in painel.get(f"{EXCECOES}?dono=ninguem").context["cl"].result_list
 
 
 # ---- O uso

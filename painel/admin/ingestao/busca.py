@@ -56,10 +56,10 @@ class DaPessoa(Campo):
     parameter_name = "pessoa"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        if not self.value():
+        if (pessoa := self.value()) is None:
             return queryset
         aplicativo = ler_uuid(request.GET.get("aplicativo"))
-        return queryset.filter(sessao_id__in=buscar_sessoes_da_pessoa(self.value(), aplicativo))
+        return queryset.filter(sessao_id__in=buscar_sessoes_da_pessoa(pessoa, aplicativo))
 
 
 def buscar_sessoes(termo: str, aplicativo: UUID | None) -> list[int]:

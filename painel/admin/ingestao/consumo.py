@@ -110,18 +110,17 @@ def desenhar_dias(aplicativo_id: UUID | None, hoje: date) -> Grafico:
     if aplicativo_id is not None:
         usos = usos.filter(aplicativo=aplicativo_id)
     somas = {
-        linha["dia"]: linha
-        for linha in usos.values("dia").annotate(
-            eventos=Sum("quantidade_eventos"), recusados=Sum("quantidade_recusados")
-        )
+        dia: (eventos, recusados)
+        for dia, eventos, recusados in usos.values("dia")
+        .annotate(eventos=Sum("quantidade_eventos"), recusados=Sum("quantidade_recusados"))
+        .values_list("dia", "eventos", "recusados")
     }
+    gravados, recusados = ([somas.get(dia, (0, 0))[qual] for dia in dias] for qual in (0, 1))
     return montar_barras(
         id="dias",
         titulo="Uso por dia",
         rotulos=rotular_dias(dias),
-        series=_series(
-            *([somas.get(dia, {}).get(qual, 0) for dia in dias] for qual in ("eventos", "recusados"))
-        ),
+        series=_series(gravados, recusados),
         vazio="Nenhum evento em trinta dias.",
     )
 
