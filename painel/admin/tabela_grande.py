@@ -54,6 +54,7 @@ class ListaOrdenada(ChangeList):
         self.has_filters = False  # o painel lateral do tema; a barra usa `filtros`
         recortou = any(getattr(filtro, "recortou", False) for filtro in self.filtros)
         # A busca do Django só devolve a consulta; o recorte dela vem anotado na requisição.
+        self.aviso = getattr(request, "aviso_da_busca", "")
         self.janela = JANELA_DE_BUSCA if recortou or getattr(request, "busca_recortada", False) else 0
 
     def get_queryset(
