@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import redis
 from celery import current_app
 from django.db.models import Count
 from django.utils import timezone
@@ -61,5 +62,9 @@ def contar_workers() -> int | None:
     """Quantos workers respondem a um ping; None com o broker fora do ar."""
     try:
         return len(current_app.control.ping(timeout=ESPERA_DOS_WORKERS_S))
-    except (BrokerForaDoAr, OSError):
+    except (
+        BrokerForaDoAr,
+        redis.RedisError,
+        OSError,
+    ):  # quem cai no meio do ping não é embrulhado pelo kombu
         return None

@@ -19,7 +19,8 @@ from django.utils import timezone
 
 from dlr.models import Excecao, Integracao, RecepcaoPendente, RecusaDeCallback
 from ingestao.models import Aplicativo, AvisoFranquia, Lote, Sessao
-from painel.models import Autenticador, Revelacao
+from painel.avisos.rodada import rodar
+from painel.models import Autenticador, DestinoDeAviso, LimiarDeAviso, Revelacao
 from painel.permissoes import ADMINISTRACAO, OPERACAO, PAPEIS, SUPORTE, aplicar_papeis
 from tests.painel.conftest import erro_js
 from tests.painel.recibos import criar, passar_a_janela, recibo
@@ -50,6 +51,10 @@ VE = {
     "painel_revelacao": "A",
     "axes_accessattempt": "A",
     "axes_accesslog": "A",
+    "painel_aviso": "OA",
+    "painel_entregadeaviso": "OA",
+    "painel_destinodeaviso": "A",
+    "painel_limiardeaviso": "A",
 }
 SO_LISTA = {  # tudo o que a linha tem está na lista: ninguém abre página
     "ingestao_uso",
@@ -61,8 +66,15 @@ SO_LISTA = {  # tudo o que a linha tem está na lista: ninguém abre página
     "axes_accessattempt",
     "axes_accesslog",
 }
-CRIA = {"ingestao_aplicativo": "A", "dlr_integracao": "A", "auth_user": "A", "auth_group": "A"}
-APAGA = {"auth_group": "A"}
+CRIA = {
+    "ingestao_aplicativo": "A",
+    "dlr_integracao": "A",
+    "auth_user": "A",
+    "auth_group": "A",
+    "painel_destinodeaviso": "A",
+    "painel_limiardeaviso": "A",
+}
+APAGA = {"auth_group": "A", "painel_limiardeaviso": "A"}
 OUTRAS = {
     "ingestao_aplicativo_trocar_a_chave": "A",
     "ingestao_aplicativo_excluir": "A",
@@ -77,6 +89,10 @@ OUTRAS = {
     "dlr_integracao_trocar_o_token": "A",
     "dlr_integracao_excluir": "A",
     "dlr_integracao_restaurar": "A",
+    "painel_aviso_ato": "OA",
+    "painel_entregadeaviso_reenvio": "A",
+    "painel_destinodeaviso_enviar_teste": "A",
+    "painel_destinodeaviso_trocar_o_segredo": "A",
     "auth_user_password_change": "A",
     "auth_user_remover_segundo_fator": "A",
     # Revelar é só da Administração; a quem mais precisar, dá-se a permissão.
@@ -110,7 +126,7 @@ A_PARTE = {
     "view_on_site",
     "app_list",
 }
-SO_POST = ("_revelacao", "_triagem", "_reexecucao")
+SO_POST = ("_revelacao", "_triagem", "_reexecucao", "_aviso_ato", "_reenvio")
 PADRAO = ("changelist", "add", "change", "history", "delete")
 
 
@@ -176,6 +192,9 @@ def um_de_cada(mandar: Callable[..., int], aplicativo: Aplicativo) -> None:
     Group.objects.create(name="Extra")
     AccessAttempt.objects.create(username="x", ip_address="10.0.0.1", failures_since_start=5)
     AccessLog.objects.create(username="x", ip_address="10.0.0.1")
+    DestinoDeAviso.objects.create(nome="Sala", canal="webhook", url="https://gancho.exemplo.com.br/")
+    LimiarDeAviso.objects.create(tipo="fila", valor=60)
+    rodar(timezone.now())  # há itens estacionados: um aviso e a entrega dele
 
 
 def entrar_como(*papeis: str) -> Client:
