@@ -14,7 +14,6 @@ def ver(integracao: Integracao, versao_das_regras: int) -> IntegracaoVista:
         id=integracao.pk,
         formato=integracao.formato_lido,
         fuso=integracao.fuso,
-        opcoes={},
         janela_espera_s=integracao.janela_espera_s,
         versao_das_regras=versao_das_regras,
     )

@@ -29,7 +29,6 @@ class IntegracaoVista:
     id: int
     formato: Formato
     fuso: str
-    opcoes: Mapping[str, str]
     janela_espera_s: int
     versao_das_regras: int
 
@@ -61,7 +60,7 @@ class ItemLido:
 
 def ler_recepcao(recepcao: RecepcaoLida, integracao: IntegracaoVista) -> list[ItemLido]:
     """Lê todos os itens de uma recepção; o que não se lê vem como `ilegivel`, sem estragar os vizinhos."""
-    contexto = Contexto(fuso=ZoneInfo(integracao.fuso), opcoes=integracao.opcoes)
+    contexto = Contexto(fuso=ZoneInfo(integracao.fuso))
     itens = integracao.formato.ler(recepcao.chamada, contexto) or [NADA_LIDO]
     return [_preparar(item, indice, recepcao, integracao) for indice, item in enumerate(itens)]
 

@@ -20,7 +20,7 @@ PAPEIS: Final[Mapping[str, Mapping[str, str]]] = {
     SUPORTE: {
         "ingestao.sessao": "view",
         "ingestao.evento": "view",
-        "ingestao.erro": "view change",  # change é a triagem: resolver, ignorar, reabrir
+        "ingestao.erro": "view change",  # change é a triagem: resolver, ignorar, reabrir, atribuir, anotar
         "ingestao.captura": "view",
         "ingestao.pedido": "view add",  # add é abrir a contestação de uma captura
     },

@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from dlr.dominio.estados import FINAIS_PADRAO, Estado
@@ -13,10 +13,9 @@ RECEBIDO = Resposta(status=200)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contexto:
-    """O que a integração diz ao leitor: o fuso das datas sem fuso, e as opções (`--opcao`) que ela tem."""
+    """O que a integração diz ao leitor: o fuso das datas sem fuso."""
 
     fuso: tzinfo = UTC
-    opcoes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ pilha, valem arquivo e nome. Mudar a regra é criar a versão 2: os grupos antig
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ LINHA_CARACTERES = 400
 LINHAS_DE_PILHA = 50
 TITULO_CARACTERES = 300
 LOCAL_CARACTERES = 300
+QUATRO_FIXAS = 4  # versão, tipo, nome e mensagem vêm antes dos quadros
 TIPOS_DE_ERRO = frozenset({"ERRO_JS", "PROMISE_REJEITADA"})
 
 # O mais específico primeiro: um UUID também é feito de números e hexadecimais.
@@ -58,16 +59,28 @@ def agrupar(evento: Mapping[str, Any]) -> Grupo:
     """Devolve o grupo de um evento de erro (chaves `tipo nome mensagem pilha arquivo`, as quatro opcionais)."""
     nome = evento.get("nome") or ""
     mensagem = evento.get("mensagem") or ""
-    quadros = _quadros(evento.get("pilha") or "")
-    if not quadros and evento.get("arquivo"):
-        quadros = [normalizar_arquivo(evento["arquivo"])]
-    partes = ["v1", evento["tipo"], _sem_build(nome), normalizar(mensagem), *quadros]
-    impressao = hashlib.sha256("\x1f".join(partes).encode()).hexdigest()
+    partes = separar_partes(evento)
+    quadros = partes[QUATRO_FIXAS:]
+    impressao = imprimir(partes)
     titulo = ": ".join(parte for parte in (nome, mensagem.partition("\n")[0]) if parte) or evento["tipo"]
     local = quadros[0] if quadros else ""
     return Grupo(
         versao=VERSAO, impressao=impressao, titulo=titulo[:TITULO_CARACTERES], local=local[:LOCAL_CARACTERES]
     )
+
+
+def separar_partes(evento: Mapping[str, Any]) -> list[str]:
+    """As partes da impressão digital: versão, tipo, nome, mensagem normalizada e até `QUADROS` quadros."""
+    quadros = _quadros(evento.get("pilha") or "")
+    if not quadros and evento.get("arquivo"):
+        quadros = [normalizar_arquivo(evento["arquivo"])]
+    nome, mensagem = evento.get("nome") or "", evento.get("mensagem") or ""
+    return ["v1", evento["tipo"], _sem_build(nome), normalizar(mensagem), *quadros]
+
+
+def imprimir(partes: Sequence[str]) -> str:
+    """O SHA-256 das partes, em hexadecimal."""
+    return hashlib.sha256("\x1f".join(partes).encode()).hexdigest()
 
 
 def normalizar(texto: str) -> str:

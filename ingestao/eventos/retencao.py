@@ -56,6 +56,8 @@ SQL_ERROS = """
         ORDER BY ultima_ocorrencia_em, id LIMIT %(limite)s FOR UPDATE SKIP LOCKED
     ), apagado AS (
         DELETE FROM ingestao_erro e USING alvo WHERE e.id = alvo.id RETURNING e.id
+    ), trilha_apagada AS (
+        DELETE FROM ingestao_acaodeerro a USING alvo WHERE a.erro_id = alvo.id
     )
     SELECT 0, 0, count(*) FROM apagado
 """

@@ -4,7 +4,7 @@ from ingestao.models.aplicativo import Aplicativo, PoliticaDeFranquia
 from ingestao.models.aviso import AvisoFranquia
 from ingestao.models.captura import Captura, CapturaRecusada, HoraSuspeita, SituacaoDaRecusa
 from ingestao.models.dispositivo import Dispositivo
-from ingestao.models.erro import Erro, EstadoDoErro
+from ingestao.models.erro import AcaoDeErro, Erro, EstadoDoErro
 from ingestao.models.evento import Evento, TipoDeEvento
 from ingestao.models.lote import Lote
 from ingestao.models.medida import MedidaDeCaptura, RecusaDeCaptura, RelatoDeDescarte
@@ -21,6 +21,7 @@ from ingestao.models.sessao import Sessao
 from ingestao.models.uso import Recusa, Uso
 
 __all__ = [
+    "AcaoDeErro",
     "Aplicativo",
     "Ato",
     "AtoDeCaptura",

@@ -45,6 +45,15 @@ class Erro(models.Model):
         blank=True,
         verbose_name="resolvido por",
     )
+    atribuido_a = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="erros_atribuidos",
+        db_index=False,
+        verbose_name="atribuído a",
+    )
     regressoes = models.PositiveIntegerField("regressões", default=0, db_default=0)
     regrediu_em = models.DateTimeField("regrediu em", null=True, blank=True)
     regressao_avisada_em = models.DateTimeField("regressão avisada em", null=True, blank=True)
@@ -60,6 +69,7 @@ class Erro(models.Model):
         ]
         indexes = [
             models.Index(fields=["ultima_ocorrencia_em", "id"], name="erro_por_ocorrencia"),
+            models.Index(fields=["quantidade", "id"], name="erro_por_quantidade"),
             models.Index(
                 fields=["regrediu_em"],
                 name="erro_que_regrediu",
@@ -69,3 +79,25 @@ class Erro(models.Model):
 
     def __str__(self) -> str:
         return self.titulo
+
+
+class AcaoDeErro(models.Model):
+    """Um ato de triagem: quem, quando, o quê e, se a pessoa escreveu, por quê. Só se acrescenta.
+
+    Sem restrição no banco: a retenção apaga o erro e a trilha dele no mesmo comando.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    erro = models.ForeignKey(Erro, on_delete=models.CASCADE, db_constraint=False, related_name="acoes")
+    autor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, verbose_name="autor")
+    acao = models.CharField("ação", max_length=10)
+    nota = models.CharField("nota", max_length=1000, blank=True, default="")
+    feita_em = models.DateTimeField("feita em")
+
+    class Meta:
+        verbose_name = "ação de erro"
+        verbose_name_plural = "ações de erro"
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.acao

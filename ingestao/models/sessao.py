@@ -52,6 +52,11 @@ class Sessao(models.Model):
                 name="sessao_por_usuario",
                 condition=models.Q(usuario_id__isnull=False),
             ),
+            models.Index(
+                fields=["aplicativo", "anonimo_id"],
+                name="sessao_por_anonimo",
+                condition=models.Q(anonimo_id__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -34,29 +34,29 @@ class LoginTravadoAdmin(SemPagina):
     def has_destravar_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("axes.delete_accessattempt")
 
-    @display(description="usuário tentado")
+    @display(description="Usuário tentado")
     def conta(self, tentativa: AccessAttempt) -> SafeString | str:
         return resumir(tentativa.username, 60) or VAZIO
 
-    @display(description="endereço")
+    @display(description="Endereço")
     def endereco(self, tentativa: AccessAttempt) -> str:
         return tentativa.ip_address or "desconhecido"
 
-    @display(description="situação", label=CORES)
+    @display(description="Situação", label=CORES)
     def situacao(self, tentativa: AccessAttempt) -> str:
         if tentativa.attempt_time + settings.AXES_COOLOFF_TIME <= timezone.now():
             return VENCIDO
         return TRAVADO if esta_trancada(tentativa, timezone.now()) else CONTANDO
 
-    @display(description="erros")
+    @display(description="Erros")
     def erros(self, tentativa: AccessAttempt) -> str:
         return f"{tentativa.failures_since_start} de {settings.AXES_FAILURE_LIMIT}"
 
-    @display(description="último erro")
+    @display(description="Último erro")
     def ultimo(self, tentativa: AccessAttempt) -> SafeString | str:
         return mostrar_instante(tentativa.attempt_time)
 
-    @display(description="zera em")
+    @display(description="Zera em")
     def livre_em(self, tentativa: AccessAttempt) -> SafeString | str:
         return mostrar_instante(tentativa.attempt_time + settings.AXES_COOLOFF_TIME)
 
@@ -77,22 +77,22 @@ class LoginTravadoAdmin(SemPagina):
 class EntradaAdmin(SemPagina):
     list_display = ("entrou", "quem", "de_onde", "navegador", "saiu")
 
-    @display(description="entrou em")
+    @display(description="Entrou em")
     def entrou(self, entrada: AccessLog) -> SafeString | str:
         return mostrar_instante(entrada.attempt_time)
 
-    @display(description="quem")
+    @display(description="Quem")
     def quem(self, entrada: AccessLog) -> SafeString | None:
         return resumir(entrada.username, 60)
 
-    @display(description="endereço")
+    @display(description="Endereço")
     def de_onde(self, entrada: AccessLog) -> str:
         return entrada.ip_address or "desconhecido"
 
-    @display(description="navegador")
+    @display(description="Navegador")
     def navegador(self, entrada: AccessLog) -> SafeString | None:
         return resumir(entrada.user_agent, 60)
 
-    @display(description="saiu em")
+    @display(description="Saiu em")
     def saiu(self, entrada: AccessLog) -> SafeString | str:
         return mostrar_instante(entrada.logout_time)

@@ -78,7 +78,7 @@ def mostrar_quantidade(quantidade: int | None) -> str:
 
 def mostrar_numero(numero: float, unidade: str = "") -> str:
     """Um número medido, sem zeros de sobra, com a unidade."""
-    arredondado = round(numero, 3)
+    arredondado = round(float(numero), 3)
     inteiro = arredondado.is_integer() and abs(arredondado) < 10**15
     texto = mostrar_quantidade(int(arredondado)) if inteiro else str(arredondado).replace(".", ",")
     return f"{texto} {unidade}".strip()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.options import ModelAdmin
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -17,6 +17,7 @@ from painel.admin.tabela_grande import JANELA_DE_BUSCA, recortar
 
 FICHAS = "painel/filtro_fichas.html"  # poucas opções, todas à vista
 SELECAO = "painel/filtro_selecao.html"
+CAMPO = "painel/filtro_campo.html"
 
 
 class Filtro(SimpleListFilter):
@@ -30,7 +31,13 @@ class Filtro(SimpleListFilter):
     ) -> None:
         # A coluna em que a lista está ordenada é a que um índice sabe recortar.
         self.coluna_da_ordem = str(model_admin.get_ordering(request)[0]).lstrip("-")
+        self.coluna_do_tempo = getattr(model_admin, "coluna_do_tempo", self.coluna_da_ordem)
         super().__init__(request, params, model, model_admin)
+
+    def value(self) -> str | None:
+        """O que veio no endereço. O PostgreSQL não guarda NUL: trocado, como na borda, ele não acha nada."""
+        valor = super().value()
+        return valor if valor is None else valor.replace("\0", "\ufffd")
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         opcoes = super().choices(changelist)
@@ -56,7 +63,7 @@ class PorAplicativo(Filtro):
 
 
 class Periodo(Filtro):
-    """Atalhos de tempo sobre a coluna da ordem."""
+    """Atalhos de tempo sobre a coluna da ordem, ou sobre a `coluna_do_tempo` que a tela diz."""
 
     title = "período"
     parameter_name = "periodo"
@@ -69,7 +76,7 @@ class Periodo(Filtro):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         desde = comeco_do_periodo(self.value(), timezone.now())
-        return queryset if desde is None else queryset.filter(**{f"{self.coluna_da_ordem}__gte": desde})
+        return queryset if desde is None else queryset.filter(**{f"{self.coluna_do_tempo}__gte": desde})
 
 
 class PeriodoEmDias(Periodo):
@@ -100,6 +107,21 @@ class Escolha(Filtro):
         return queryset.filter(**{self.campo: self.value()})
 
 
+class PorDono(Escolha):
+    """As de quem está olhando, ou as de ninguém; `campo` é quem cuida."""
+
+    title = "quem cuida"
+    campo = "atribuido_a"
+    parameter_name = "dono"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        self.eu = request.user.pk
+        return [("eu", "Eu"), ("ninguem", "Ninguém")]
+
+    def filtrar(self, queryset: QuerySet) -> QuerySet:
+        return queryset.filter(**{self.campo: self.eu if self.value() == "eu" else None})
+
+
 class Vinculo(Filtro):
     """Só as linhas de um registro, a partir do link da página dele; aparece na barra quando usado."""
 
@@ -119,6 +141,35 @@ class Vinculo(Filtro):
     def ler(self, valor: str) -> Any:
         """O valor do endereço como chave do registro; None se não é uma."""
         raise NotImplementedError
+
+
+class Campo(Filtro):
+    """Um valor escrito pela pessoa: um campo na barra, que conserva os outros filtros."""
+
+    template = CAMPO
+    tipo_do_campo = "search"
+
+    def __init__(
+        self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: ModelAdmin
+    ) -> None:
+        # A página volta à primeira; o resto do endereço fica.
+        fora = {self.parameter_name, PAGE_VAR}
+        self.outros = [(nome, valor) for nome, valor in request.GET.items() if nome not in fora]
+        super().__init__(request, params, model, model_admin)
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return [("", "")]  # o Django só mostra filtros que têm alguma opção
+
+    def value(self) -> str | None:
+        return (super().value() or "").strip() or None
+
+    @property
+    def escrito(self) -> str:
+        """O que está no campo agora."""
+        return self.value() or ""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        return iter(())
 
 
 def comeco_do_periodo(atalho: str | None, agora: datetime) -> datetime | None:

@@ -76,7 +76,7 @@ class PorVerificacao(Escolha):
 
 
 class PorIdade(Filtro):
-    """Há quanto tempo a exceção está aberta; a ordem da lista é a do índice excecao_por_situacao."""
+    """Há quanto tempo a exceção está aberta, em faixas ou a partir de; a ordem é a do índice excecao_por_situacao."""
 
     title = "idade"
     parameter_name = "idade"
@@ -85,11 +85,19 @@ class PorIdade(Filtro):
         "1h": (0, 1),
         "24h": (1, 24),
         "7d": (24, 168),
+        "passou_1h": (1, None),
+        "passou_24h": (24, None),
         "mais": (168, None),
     }
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("1h", "Até 1 h"), ("24h", "1 a 24 h"), ("7d", "1 a 7 dias"), ("mais", "Mais de 7 dias")]
+        faixas = [("1h", "Até 1 h"), ("24h", "1 a 24 h"), ("7d", "1 a 7 dias")]
+        return [
+            *faixas,
+            ("passou_1h", "Mais de 1 h"),
+            ("passou_24h", "Mais de 24 h"),
+            ("mais", "Mais de 7 dias"),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if self.value() not in self.horas:

@@ -54,6 +54,7 @@ class ListaOrdenada(ChangeList):
         self.has_filters = False  # o painel lateral do tema; a barra usa `filtros`
         janelas = [filtro.janela for filtro in self.filtros if getattr(filtro, "recortou", False)]
         # A busca do Django só devolve a consulta; o recorte dela vem anotado na requisição.
+        self.aviso = getattr(request, "aviso_da_busca", "")
         if getattr(request, "busca_recortada", False):
             janelas.append(JANELA_DE_BUSCA)
         self.janela = min(janelas, default=0)

@@ -107,25 +107,25 @@ class TrilhaAdmin(SemPagina):
         termo = search_term.strip()
         return (queryset.filter(object_id=termo), False) if termo else (queryset, False)
 
-    @display(description="quando")
+    @display(description="Quando")
     def quando(self, passo: LogEntry) -> SafeString | str:
         return mostrar_instante(passo.action_time)
 
-    @display(description="quem")
+    @display(description="Quem")
     def quem(self, passo: LogEntry) -> str:
         return str(passo.user)
 
-    @display(description="ação", label=CORES_DAS_ACOES)
+    @display(description="Ação", label=CORES_DAS_ACOES)
     def acao(self, passo: LogEntry) -> str:
         return ACOES.get(passo.action_flag, str(passo.action_flag))
 
-    @display(description="em quê")
+    @display(description="Em quê")
     def em_que(self, passo: LogEntry) -> SafeString | str | None:
         nome = _nomear(passo)
         modelo = passo.content_type.model_class() if passo.content_type else None
         return ligar_ao_registro(passo.visto_por, modelo, passo.object_id, resumir(nome, 70))  # type: ignore[attr-defined]
 
-    @display(description="o que fez")
+    @display(description="O que fez")
     def o_que_fez(self, passo: LogEntry) -> SafeString | None:
         return resumir(passo.get_change_message())
 
@@ -144,26 +144,26 @@ class RevelacaoAdmin(SemPagina):
     list_filter = (QuandoViu, PorQuemViu)
     list_select_related = ("autor",)
 
-    @display(description="quando")
+    @display(description="Quando")
     def quando(self, revelacao: Revelacao) -> SafeString | str:
         return mostrar_instante(revelacao.revelada_em)
 
-    @display(description="quem viu")
+    @display(description="Quem viu")
     def quem(self, revelacao: Revelacao) -> str:
         return str(revelacao.autor)
 
-    @display(description="o quê")
+    @display(description="O quê")
     def o_que_viu(self, revelacao: Revelacao) -> str:
         return revelacao.o_que
 
-    @display(description="de que registro")
+    @display(description="De que registro")
     def de_que(self, revelacao: Revelacao) -> SafeString | str | None:
         modelo = _modelo(revelacao.modelo)
         tabela = capfirst(modelo._meta.verbose_name) if modelo else revelacao.modelo
         nome = f"{tabela} {revelacao.registro_id}"
         return ligar_ao_registro(revelacao.visto_por, modelo, revelacao.registro_id, resumir(nome, 70))  # type: ignore[attr-defined]
 
-    @display(description="motivo")
+    @display(description="Motivo")
     def por_que(self, revelacao: Revelacao) -> SafeString | str:
         return resumir(revelacao.motivo) or "não dito"
 

@@ -38,12 +38,12 @@ class UsuarioAdmin(UserAdmin, ModelAdmin):
         usuarios = super().get_queryset(request).prefetch_related("groups")
         return usuarios.annotate(tem_segundo_fator=Exists(autenticadores))
 
-    @display(description="papéis")
+    @display(description="Papéis")
     def papeis(self, usuario: User) -> str:
         grupos = sorted(grupo.name for grupo in usuario.groups.all())
         return ", ".join(["Superusuário", *grupos] if usuario.is_superuser else grupos) or "nenhum"
 
-    @display(description="segundo fator", label={True: "success", False: ""})
+    @display(description="Segundo fator", label={True: "success", False: ""})
     def com_segundo_fator(self, usuario: User) -> tuple[bool, str]:
         tem = usuario.tem_segundo_fator  # type: ignore[attr-defined]
         return tem, "ativo" if tem else "não"

@@ -9,7 +9,7 @@ from django.db import connection
 
 from ingestao.eventos.cota import PERCENTUAIS_DE_AVISO, periodo_de
 from ingestao.models import Aplicativo, PoliticaDeFranquia, Uso
-from painel.admin.ingestao.uso import percentual_de
+from painel.admin.ingestao.consumo import percentual_de
 from painel.admin.texto_alheio import resumir
 from painel.graficos import Parte, Tom, montar_proporcao
 from painel.inicio.visao import Visao

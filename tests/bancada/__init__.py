@@ -8,6 +8,7 @@ lados. Toda rodada confere as contagens; uma linha a mais ou a menos derruba a b
 - `servidor.py`     sobe e encerra um servidor novo numa pasta temporária.
 - `aplicativos.py`  cria os aplicativos (um por 5.000 eventos: o limite por minuto continua valendo).
 - `amostras.py`     eventos verossímeis e os bytes das requisições, prontos antes de o relógio andar.
+- `acervo_do_painel.py` `entrada.py` dez milhões de linhas para as listas, e um administrador dentro.
 - `transportadora.py` integração, mensagens já registradas, callbacks prontos e a conferência deles.
 - `carga.py`        o gerador HTTP: uma thread, soquetes crus, conexões que ficam abertas.
 - `insercao.py`     a referência do aceite: o mesmo laço, falando direto com o PostgreSQL.

@@ -11,6 +11,7 @@ from django.test import Client
 from ingestao.eventos.chaves import memoria
 from ingestao.eventos.processamento import CAIXA_DE_LOTES
 from ingestao.models import Aplicativo
+from tests.painel.recibos import Ligada, criar
 
 HOSTIL = '<script>alert(1)</script> \x1b[31mcor\x1b[0m \u202egpj.exe "><img src=x onerror=alert(2)>'
 
@@ -47,6 +48,11 @@ def mandar(aplicativo: Aplicativo) -> Callable[..., int]:
         return resposta.status_code
 
     return mandar
+
+
+@pytest.fixture
+def ligada(db: None) -> Ligada:
+    return criar()
 
 
 def erro_js(evento_id: str = "e1", mensagem: str = "x is undefined", **campos: Any) -> dict[str, Any]:

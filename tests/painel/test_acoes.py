@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from ingestao import tasks
 from ingestao.eventos.processamento import CAIXA_DE_LOTES
-from ingestao.models import Erro, EstadoDoErro, Evento, Lote
-from painel.admin.ingestao import erro as tela_de_erro
+from ingestao.eventos.retencao import expurgar
+from ingestao.models import AcaoDeErro, Erro, EstadoDoErro, Evento, Lote
+from painel.admin.ingestao import triagem_na_tela
 from tests.painel.conftest import entrar_com, erro_js, mensagens
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +45,7 @@ def test_resolver_na_lista_muda_so_os_escolhidos_e_diz_quantos(painel: Client, e
     assert depois[0].resolvido_em is not None
     assert timezone.now() - depois[0].resolvido_em < timedelta(minutes=1)
     assert depois[2].resolvido_em is None
-    assert {e.object_id for e in LogEntry.objects.all()} == {str(erro.pk) for erro in erros[:2]}
+    assert {ato.erro_id for ato in AcaoDeErro.objects.all()} == {erro.pk for erro in erros[:2]}
 
 
 def test_repetir_a_triagem_nao_muda_nada_e_diz_que_ja_estava(painel: Client, erros: list[Erro]) -> None:
@@ -54,7 +55,7 @@ def test_repetir_a_triagem_nao_muda_nada_e_diz_que_ja_estava(painel: Client, err
         "1 erro resolvido; 1 já estava assim."
     ]
     assert Erro.objects.get(pk=erros[0].pk).resolvido_em == resolvido_em
-    assert LogEntry.objects.count() == 2
+    assert AcaoDeErro.objects.count() == 2
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,9 @@ def test_botao_da_pagina_tria_e_reabrir_limpa_a_resolucao(
     painel.post(triagem, {"verbo": "REABRIR"})
     depois = Erro.objects.get(pk=erros[0].pk)
     assert (depois.estado, depois.resolvido_em, depois.resolvido_por) == ("aberto", None, None)
-    historico = painel.get(f"{ERROS}{erros[0].pk}/history/").text
-    assert "Reabriu o erro." in historico
+    trilha = painel.get(f"{ERROS}{erros[0].pk}/change/").context["trilha"]
+    assert trilha[0]["nome"] == "Reabriu"
+    assert {str(passo["ato"].autor) for passo in trilha} == {"ana"}
 
 
 def test_erro_resolvido_pela_tela_regride_quando_volta(
@@ -105,9 +107,54 @@ def test_triagem_sem_permissao_e_recusada_e_nem_aparece(erros: list[Erro]) -> No
 def test_triagem_maior_que_o_teto_nao_muda_nada(
     painel: Client, erros: list[Erro], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tela_de_erro, "TRIADOS_POR_VEZ", 2)
+    monkeypatch.setattr(triagem_na_tela, "TRIADOS_POR_VEZ", 2)
     assert mensagens(triar_na_lista(painel, "ignorar", erros)) == ["Nada mudou: escolha até 2 erros por vez."]
     assert Erro.objects.filter(estado="aberto").count() == 3
+
+
+def agir(cliente: Client, erro: Erro, verbo: str, **campos: Any) -> list[str]:
+    return mensagens(cliente.post(f"{ERROS}{erro.pk}/triagem/", {"verbo": verbo, **campos}, follow=True))
+
+
+def test_nota_acompanha_a_decisao_e_fica_na_trilha(painel: Client, erros: list[Erro]) -> None:
+    assert agir(painel, erros[0], "RESOLVER", nota="saiu na 2.4") == ["1 erro resolvido."]
+    assert agir(painel, erros[0], "ANOTAR", nota="conferido") == ["Nota acrescentada à trilha."]
+    atos = AcaoDeErro.objects.order_by("id").values_list("acao", "nota")
+    assert list(atos) == [("resolver", "saiu na 2.4"), ("anotar", "conferido")]
+    pagina = painel.get(f"{ERROS}{erros[0].pk}/change/").text
+    assert "saiu na 2.4" in pagina
+    assert "conferido" in pagina
+
+
+@pytest.mark.parametrize("nota", ["", "   ", "x" * 1001, "nulo\x00"])
+def test_nota_que_nao_serve_nao_muda_nada_e_diz(painel: Client, erros: list[Erro], nota: str) -> None:
+    (frase,) = agir(painel, erros[0], "ANOTAR", nota=nota)
+    assert frase.startswith("Nada mudou.")
+    assert not AcaoDeErro.objects.exists()
+
+
+def test_atribuir_diz_quem_cuida_e_a_lista_filtra_pelas_minhas(painel: Client, erros: list[Erro]) -> None:
+    ana, bia = User.objects.get(), User.objects.create_user("bia", is_staff=True)
+    User.objects.create_user("cliente")
+    assert agir(painel, erros[0], "ATRIBUIR", responsavel=ana.pk, nota="é do checkout") == ["Cuida: ana."]
+    assert agir(painel, erros[1], "ATRIBUIR", responsavel=bia.pk) == ["Cuida: bia."]
+    assert agir(painel, erros[1], "ATRIBUIR", responsavel=bia.pk) == ["Nada mudou: já era bia."]
+    assert [e.atribuido_a for e in Erro.objects.order_by("titulo")] == [ana, bia, None]
+    assert [a.nota for a in AcaoDeErro.objects.order_by("id")] == ["a ana: é do checkout", "a bia"]
+    for dono, quem in (("eu", [erros[0]]), ("ninguem", [erros[2]])):
+        assert list(painel.get(f"{ERROS}?dono={dono}").context["cl"].result_list) == quem
+    opcoes = painel.get(f"{ERROS}{erros[0].pk}/change/").context["formulario"].fields["responsavel"].queryset
+    assert [str(u) for u in opcoes] == ["ana", "bia"]
+    assert agir(painel, erros[0], "ATRIBUIR", responsavel="") == ["Cuida: ninguém."]
+    assert agir(painel, erros[0], "ATRIBUIR", responsavel="999999")[0].startswith("Nada mudou.")
+
+
+def test_retencao_leva_a_trilha_junto_do_erro(painel: Client, erros: list[Erro]) -> None:
+    agir(painel, erros[0], "ANOTAR", nota="velho")
+    agir(painel, erros[1], "ANOTAR", nota="novo")
+    Erro.objects.filter(pk=erros[0].pk).update(ultima_ocorrencia_em=timezone.now() - timedelta(days=31))
+    assert expurgar().erros == 1
+    assert [ato.nota for ato in AcaoDeErro.objects.all()] == ["novo"]
 
 
 # ---- Caixa de entrada

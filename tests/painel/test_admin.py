@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -255,6 +256,43 @@ def test_conteudo_hostil_aparece_inerte_na_lista_e_na_pagina(
         for ativo in ("<script>alert", "<img src=x", "</pre><script>", "\x1b", "\u202e"):
             assert ativo not in texto
         assert not re.search(r'href="\s*(?:javascript|data):', texto, re.IGNORECASE)
+
+
+ATIVOS = ("<script>alert", "<img src=x", "\x1b", "\u202e")
+
+
+def test_busca_nota_e_trilha_hostis_tambem_sao_inertes(painel: Client, hostil: None) -> None:
+    erro = Erro.objects.get()
+    painel.post(f"{lista('erro')}{erro.pk}/triagem/", {"verbo": "ANOTAR", "nota": HOSTIL})
+    Sessao.objects.create(
+        aplicativo=erro.aplicativo,
+        sessao_externa=f"outra {HOSTIL}",
+        usuario_id=Sessao.objects.get().usuario_id,
+        primeira_atividade_em=timezone.now(),
+        ultima_atividade_em=timezone.now(),
+        criado_em=timezone.now(),
+    )
+    procurado = urlencode(
+        {"q": HOSTIL, "pessoa": HOSTIL, "aplicativo": str(erro.aplicativo_id), "periodo": "hora"}
+    )
+    sessao = Sessao.objects.order_by("pk")[0]
+    for endereco in (
+        f"{lista('erro')}{erro.pk}/change/",
+        f"{lista('sessao')}{sessao.pk}/change/",
+        f"{lista('evento')}?{procurado}",
+    ):
+        texto = painel.get(endereco).text
+        assert "&lt;script&gt;alert(1)" in texto, endereco
+        # No campo da busca fica o que a própria pessoa digitou, para ela poder corrigir.
+        ativos = ATIVOS[:2] if "?" in endereco else ATIVOS
+        assert not any(ativo in texto for ativo in ativos), endereco
+
+
+def test_nome_de_aplicativo_e_motivo_hostis_sao_inertes_nas_listas(painel: Client, hostil: None) -> None:
+    Aplicativo.objects.update(nome="<script>alert(1)</script>")
+    Recusa.objects.create(dia=timezone.localdate(), motivo="<script>alert(1)</script>")
+    for modelo in LISTAS:
+        assert "<script>alert" not in painel.get(lista(modelo)).text, modelo
 
 
 def test_endereco_http_vira_link_que_nao_entrega_a_pagina(painel: Client, mandar: Callable[..., int]) -> None:

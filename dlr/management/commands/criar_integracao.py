@@ -5,10 +5,11 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from config.cofre import cifrar
+from config.comando import Comando
 from dlr.cofre import gerar_token, resumir_token
 from dlr.formatos.registro import POR_SLUG
 from dlr.models import Integracao, RegraDeIntegracao
@@ -16,7 +17,7 @@ from dlr.models import Integracao, RegraDeIntegracao
 OPCOES = ("id_base", "id_zeros", "id_caixa", "fuso", "janela_espera_s", "prazo_final_s", "usuario")
 
 
-class Command(BaseCommand):
+class Command(Comando):
     help = 'Cria uma integração e imprime {"id": …, "slug": …, "token": …, "url_callback": …}.'
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -5,14 +5,15 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
+from config.comando import Comando
 from dlr.models import Integracao
 from dlr.reprojecao import reprojetar
 
 
-class Command(BaseCommand):
+class Command(Comando):
     help = "Recalcula projeções a partir das recepções. Sem --aplicar, só mostra as diferenças."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

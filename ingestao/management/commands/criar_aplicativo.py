@@ -5,12 +5,13 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from config.comando import Comando
 from ingestao.models import Aplicativo, PoliticaDeFranquia
 
 
-class Command(BaseCommand):
+class Command(Comando):
     help = 'Cria um aplicativo (site) e imprime {"id": …, "chave": "pk_live_…"}.'
 
     def add_arguments(self, parser: ArgumentParser) -> None:

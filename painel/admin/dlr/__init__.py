@@ -1,7 +1,8 @@
 """As telas dos recibos, um arquivo por tabela.
 
-- `integracao.py`   a lista e o formulário; finais, token, excluir, restaurar. `formulario.py` são os campos.
-- `finais.py`       mudar os finais, ver o que mudaria e aplicar.
+- `integracao.py`   a lista e o formulário; `formulario.py` são os campos.
+- `vida.py`         trocar o token, excluir, restaurar.
+- `regras.py` `finais.py`  mudar os finais, ver o que mudaria (reprojetar) e aplicar.
 - `experimento.py`  um payload colado, lido e não guardado.
 - `excecao.py`      a lista de trabalho e a página com a evidência.
 - `ato.py` `atuacao.py`  cada ato sobre exceções, de uma ou de muitas, e a página dele.

@@ -22,11 +22,11 @@ class ListaDeRecepcoes(ListaDeMinutos):
     permissao = VE_RECEPCOES
     list_select_related = ("integracao",)
 
-    @display(description="integração")
+    @display(description="Integração")
     def de_qual(self, contagem: Any) -> SafeString | str:
         return nomear_integracao(contagem.integracao) if contagem.integracao else "nenhuma"
 
-    @display(description="chamadas")
+    @display(description="Chamadas")
     def quantas(self, contagem: Any) -> str:
         return mostrar_quantidade(contagem.quantidade)
 

@@ -74,31 +74,31 @@ class EventoLogicoAdmin(ComRevelacao, TabelaGrande):
         termo = search_term.strip()
         return (queryset.filter(pk__in=buscar_eventos(termo)), False) if termo else (queryset, False)
 
-    @display(description="integração")
+    @display(description="Integração")
     def da_integracao(self, evento: EventoLogico) -> SafeString:
         return nomear_integracao(evento.integracao)
 
-    @display(description="recebido em")
+    @display(description="Recebido em")
     def recebido(self, evento: EventoLogico) -> SafeString | str:
         return mostrar_instante(evento.recebido_em)
 
-    @display(description="estado")
+    @display(description="Estado")
     def estado_comunicado(self, evento: EventoLogico) -> SafeString | str | None:
         return evento.estado or resumir(evento.estado_bruto, 30)
 
-    @display(description="id externo")
+    @display(description="Id externo")
     def id_de_fora(self, evento: EventoLogico) -> SafeString | None:
         return resumir(evento.id_externo, 40)
 
-    @display(description="mensagem")
+    @display(description="Mensagem")
     def da_mensagem(self, evento: EventoLogico) -> SafeString | str | None:
         return resumir(str(evento.mensagem), 30) if evento.mensagem else "sem mensagem"
 
-    @display(description="papel", label=CORES_DO_PAPEL)
+    @display(description="Papel", label=CORES_DO_PAPEL)
     def fez(self, evento: EventoLogico) -> str | None:
         return PAPEIS[evento.papel][0] if evento.papel in PAPEIS else None
 
-    @display(description="recepções")
+    @display(description="Recepções")
     def vezes(self, evento: EventoLogico) -> str:
         return mostrar_quantidade(evento.qtd_recepcoes)
 

@@ -1,8 +1,10 @@
 """A lista de trabalho da operação: o que não se decidiu sozinho, com a evidência à mão."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -11,10 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from dlr.models import EventoLogico, Excecao, Mensagem, Recepcao, SituacaoDaExcecao, TipoDeExcecao
-from painel.admin.dlr.ato import ATOS, EM_CONFLITO, DescricaoDoAto
+from dlr.models import EventoLogico, Excecao, Integracao, Mensagem, Recepcao, SituacaoDaExcecao, TipoDeExcecao
+from painel.admin.dlr.ato import ATOS, DescricaoDoAto
 from painel.admin.dlr.atuacao import AtosDeExcecao
 from painel.admin.dlr.candidata import listar_candidatas
+from painel.admin.dlr.contagens import Iguais, agrupar_excecoes_abertas
 from painel.admin.dlr.evento import mostrar_lido
 from painel.admin.dlr.evidencia import listar_ocorrencias, montar_evidencia, telefones_de
 from painel.admin.dlr.explicacoes import ATOS as NOMES_DOS_ATOS
@@ -27,14 +30,15 @@ from painel.admin.dlr.mensagem import (
     listar_eventos,
     projecao_de,
 )
-from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante
-from painel.admin.filtros import FICHAS, Escolha, Filtro
+from painel.admin.ficha import Linha, mostrar_espera, mostrar_instante, mostrar_quantidade
+from painel.admin.filtros import FICHAS, Escolha, Filtro, PorDono
 from painel.admin.inerte import neutralizar
 from painel.admin.recentes import PorIdade
 from painel.admin.revelacao import ComRevelacao, esta_revelado, leitor
 from painel.admin.texto_alheio import resumir
 from painel.templatetags.ligacoes import pode_abrir
 
+GRUPOS_MOSTRADOS = 12
 CORES_DA_SITUACAO = {"aberta": "danger", "resolvida": "success", "descartada": ""}
 
 
@@ -61,21 +65,52 @@ class PorTipo(Escolha):
         return [(str(valor), str(rotulo)) for valor, rotulo in TipoDeExcecao.choices]
 
 
+class PorResponsavel(PorDono):
+    campo = "atribuida_a"
+
+
 @admin.register(Excecao)
 class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
     o_que_revela = "os telefones e os bytes da evidência"
     change_form_template = "painel/dlr/excecao.html"
-    list_display = ("qual", "da_integracao", "alvo_da_excecao", "idade", "o_que_houve", "quem_cuida")
-    list_filter = (PorSituacao, PorTipo, PorIdade, PorIntegracaoRecente)
+    change_list_template = "painel/dlr/lista_de_excecoes.html"
+    list_display = (
+        "qual",
+        "da_integracao",
+        "alvo_da_excecao",
+        "idade",
+        "quantas_iguais",
+        "o_que_houve",
+        "quem_cuida",
+    )
+    list_filter = (PorSituacao, PorTipo, PorIntegracaoRecente, PorIdade, PorResponsavel)
     list_select_related = ("integracao", "atribuida_a")
     ordering = ("-aberta_em", "-id")  # índice excecao_por_situacao
     colunas_grandes = ("dicas",)
 
-    @display(description="integração")
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Anota em cada linha quantas abertas são do mesmo tipo e integração: uma consulta com teto."""
+        lista = super().get_changelist_instance(request)
+        grupos, ha_mais = agrupar_excecoes_abertas()
+        lista.grupos, lista.ha_mais_grupos = mostrar_grupos(grupos), ha_mais
+        quantas = {(grupo.integracao_id, grupo.tipo): grupo.quantas for grupo in grupos}
+        for excecao in lista.result_list:
+            excecao.iguais = quantas.get((excecao.integracao_id, excecao.tipo))
+        return lista
+
+    @display(description="Iguais")
+    def quantas_iguais(self, excecao: Excecao) -> SafeString | str | None:
+        iguais = getattr(excecao, "iguais", None)
+        if not iguais:
+            return None
+        url = f"?tipo={excecao.tipo}&integracao={excecao.integracao_id}"
+        return format_html('<a class="text-link" href="{}">{}</a>', url, mostrar_quantidade(iguais))
+
+    @display(description="Integração")
     def da_integracao(self, excecao: Excecao) -> SafeString:
         return nomear_integracao(excecao.integracao)
 
-    @display(description="exceção")
+    @display(description="Exceção")
     def qual(self, excecao: Excecao) -> str:
         return f"{excecao.get_tipo_display()} #{excecao.pk}"
 
@@ -84,25 +119,25 @@ class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
         abre = all(pode_abrir(request.user, f"dlr.{m}") for m in ("mensagem", "eventologico", "recepcao"))
         return tuple("alvo_em_texto" if c == "alvo_da_excecao" and not abre else c for c in self.list_display)
 
-    @display(description="alvo")
+    @display(description="Alvo")
     def alvo_da_excecao(self, excecao: Excecao) -> SafeString:
         nome, modelo, chave = alvo_da(excecao)
         rota = f"admin:{modelo.replace('.', '_')}_change"
         return format_html('<a class="text-link" href="{}">{}</a>', reverse(rota, args=[chave]), nome)
 
-    @display(description="alvo")
+    @display(description="Alvo")
     def alvo_em_texto(self, excecao: Excecao) -> str:
         return alvo_da(excecao)[0]
 
-    @display(description="idade")
+    @display(description="Idade")
     def idade(self, excecao: Excecao) -> str:
         return mostrar_espera(excecao.aberta_em, timezone.now())
 
-    @display(description="detalhe")
+    @display(description="Detalhe")
     def o_que_houve(self, excecao: Excecao) -> SafeString | None:
         return resumir(excecao.detalhe or TIPOS[excecao.tipo].houve, 80)
 
-    @display(description="atribuída a")
+    @display(description="Atribuída a")
     def quem_cuida(self, excecao: Excecao) -> str | None:
         return str(excecao.atribuida_a) if excecao.atribuida_a else None
 
@@ -130,7 +165,7 @@ class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
             "lido": mostrar_lido(registro.evento, inteiro=inteira) if registro.evento else [],
             "mensagem": mensagem,
             "da_mensagem": _mostrar_mensagem(mensagem) if mensagem else None,
-            "eventos": listar_eventos(mensagem.pk) if mensagem and registro.tipo in EM_CONFLITO else [],
+            "eventos": listar_eventos(mensagem.pk) if mensagem else [],
             "titulo_do_lido": "O evento que já tinha este id"
             if registro.tipo == TipoDeExcecao.ID_DE_EVENTO_REUTILIZADO
             else "O que se leu do recibo",
@@ -158,6 +193,23 @@ class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
             for verbo, descricao in ATOS.items()
             if descricao.cabe(excecao)
         ]
+
+
+def mostrar_grupos(grupos: Sequence[Iguais]) -> list[dict[str, Any]]:
+    """Os grupos de iguais, com o nome da integração e a espera da mais antiga."""
+    agora = timezone.now()
+    slugs = dict(
+        Integracao.objects.filter(pk__in={g.integracao_id for g in grupos}).values_list("pk", "slug")
+    )
+    return [
+        {
+            "grupo": grupo,
+            "tipo": TipoDeExcecao(grupo.tipo).label,
+            "integracao": slugs.get(grupo.integracao_id, ""),
+            "espera": mostrar_espera(grupo.mais_antiga_em, agora),
+        }
+        for grupo in grupos[:GRUPOS_MOSTRADOS]
+    ]
 
 
 def alvo_da(excecao: Excecao) -> tuple[str, str, int]:

@@ -1,38 +1,34 @@
-"""Integrações: o cadastro, os segredos que só entram, os finais, e a exclusão que guarda a história."""
+"""Integrações: a lista, o cadastro com os segredos que só entram, e o experimento."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
-from unfold.enums import ActionVariant
 
 from dlr.cofre import gerar_token, resumir_token
 from dlr.models import Integracao, RegraDeIntegracao
 from painel.admin.dlr import finais
 from painel.admin.dlr.contagens import contar_excecoes_abertas, contar_recepcoes_do_dia
 from painel.admin.dlr.experimento import experimentar
-from painel.admin.dlr.formulario import FormularioDeExperimento, FormularioDeFinais, FormularioDeIntegracao
+from painel.admin.dlr.formulario import FormularioDeExperimento, FormularioDeIntegracao
+from painel.admin.dlr.regras import RegrasDeIntegracao, pode_reprojetar
+from painel.admin.dlr.vida import VidaDeIntegracao
 from painel.admin.ficha import mostrar_quantidade
 from painel.admin.ingestao.aplicativo import PorExclusao
 from painel.admin.tabela_grande import ListaOrdenada
 
-RESTAURAVEL, EM_USO = {"restaurar"}, {"mudar_os_finais", "trocar_o_token", "excluir"}
+# As outras ações têm o botão no cartão do que elas mudam: todas juntas não cabem no cabeçalho.
+NO_CABECALHO = {True: "restaurar", False: "excluir"}
 
 
 class PorExclusaoDeIntegracao(PorExclusao):
@@ -41,7 +37,7 @@ class PorExclusaoDeIntegracao(PorExclusao):
 
 
 @admin.register(Integracao)
-class IntegracaoAdmin(ModelAdmin):
+class IntegracaoAdmin(VidaDeIntegracao, RegrasDeIntegracao):
     form = FormularioDeIntegracao
     change_form_template = "painel/dlr/integracao.html"
     change_list_template = "painel/lista.html"
@@ -60,9 +56,6 @@ class IntegracaoAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nunca: recepções e mensagens apontam para ela. Excluir é `deletado`, que a tira de uso."""
         return False
-
-    def has_exclusao_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("dlr.delete_integracao")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ListaOrdenada]:
         return ListaOrdenada
@@ -103,42 +96,34 @@ class IntegracaoAdmin(ModelAdmin):
         """O slug está no endereço que a transportadora chama: não muda depois de criado."""
         return ("slug",) if obj is not None else ()
 
-    @display(description="integração")
+    @display(description="Integração")
     def slug_e_situacao(self, integracao: Integracao) -> SafeString | str:
         if not integracao.deletado:
             return integracao.slug
         return format_html('{} <span class="lastro-selo lastro-selo-danger">excluída</span>', integracao.slug)
 
-    @display(description="formato")
+    @display(description="Formato")
     def de_que_formato(self, integracao: Integracao) -> str:
         return integracao.get_formato_display()
 
-    @display(description="opções ligadas")
+    @display(description="Opções ligadas")
     def opcoes(self, integracao: Integracao) -> str | None:
         return ", ".join(listar_opcoes(integracao)) or None
 
-    @display(description="recepções em 24 h")
+    @display(description="Recepções em 24 h")
     def recepcoes_do_dia(self, integracao: Integracao) -> str:
         return integracao.recepcoes_contadas  # type: ignore[attr-defined]
 
-    @display(description="exceções abertas", label={True: "danger", False: ""})
+    @display(description="Exceções abertas", label={True: "danger", False: ""})
     def excecoes_abertas(self, integracao: Integracao) -> tuple[bool, str]:
         quantas, texto = integracao.abertas_contadas  # type: ignore[attr-defined]
         return quantas > 0, texto
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
-        """Só as ações que o estado da integração admite."""
+        """No cabeçalho, só a que o estado da integração admite."""
         acoes = super().get_actions_detail(request, object_id)
-        deletado = Integracao.objects.filter(pk=object_id, deletado=True).exists()
-        fora = EM_USO if deletado else RESTAURAVEL
-        return [acao for acao in acoes if not acao.action_name.endswith(tuple(fora))]
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.reprojetar)
-        return [
-            path("<path:object_id>/reprojecao/", view, name="dlr_integracao_reprojecao"),
-            *super().get_urls(),
-        ]
+        deletada = Integracao.objects.filter(pk=object_id, deletado=True).exists()
+        return [acao for acao in acoes if acao.action_name.endswith(NO_CABECALHO[deletada])]
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
@@ -149,7 +134,9 @@ class IntegracaoAdmin(ModelAdmin):
                 "endereco": request.build_absolute_uri(f"/dlr/callback/{obj.slug}/"),
                 "finais": finais.finais_em_vigor(obj),
                 "versoes": finais.listar_versoes(obj),
+                "pode_mudar": self.has_change_permission(request, obj) and not obj.deletado,
                 "pode_reprojetar": pode_reprojetar(request) and not obj.deletado,
+                "experimento": FormularioDeExperimento(),
             }
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
@@ -179,25 +166,6 @@ class IntegracaoAdmin(ModelAdmin):
         """Mostra o token, que não fica guardado em lugar nenhum."""
         return self.mostrar_token(request, obj, request.token_novo)  # type: ignore[attr-defined]
 
-    def mostrar_token(self, request: HttpRequest, integracao: Integracao, token: str) -> HttpResponse:
-        """A única página que traz o token; o painel inteiro já responde `no-store`."""
-        contexto = self._contexto(request, integracao) | {
-            "token": token,
-            "url": request.build_absolute_uri(f"/dlr/callback/{integracao.slug}/{token}"),
-        }
-        return TemplateResponse(request, "painel/dlr/token.html", contexto)
-
-    def _contexto(self, request: HttpRequest, integracao: Integracao) -> dict[str, Any]:
-        return {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "original": integracao,
-            "title": integracao.slug,
-        }
-
-    def _buscar(self, request: HttpRequest, object_id: str) -> Integracao | None:
-        return cast("Integracao | None", self.get_object(request, object_id))
-
     @action(
         description="Experimentar um payload", url_path="experimentar", permissions=["view"], icon="science"
     )
@@ -212,134 +180,6 @@ class IntegracaoAdmin(ModelAdmin):
             itens = experimentar(integracao, agora=timezone.now(), **formulario.cleaned_data)
         contexto = self._contexto(request, integracao) | {"formulario": formulario, "itens": itens}
         return TemplateResponse(request, "painel/dlr/experimento.html", contexto)
-
-    @action(description="Mudar os finais", url_path="mudar-finais", permissions=["change"], icon="flag")
-    def mudar_os_finais(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """O formulário grava a versão nova e segue para a prévia do que já chegou."""
-        integracao = self._buscar(request, object_id)
-        if integracao is None:
-            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-        inicial = {"finais": finais.finais_em_vigor(integracao)}
-        formulario = FormularioDeFinais(request.POST or None, initial=inicial)
-        if request.method == "POST" and formulario.is_valid():
-            try:
-                regra = finais.mudar_finais(
-                    integracao.pk,
-                    formulario.cleaned_data["finais"],
-                    autor=cast("User", request.user),
-                    motivo=formulario.cleaned_data["motivo"],
-                    agora=timezone.now(),
-                )
-            except finais.NadaMudou as erro:
-                formulario.add_error("finais", str(erro))
-            else:
-                self.log_change(request, integracao, f"Mudou os finais: versão {regra.versao} das regras.")
-                messages.success(request, f"Versão {regra.versao} gravada: vale para o que chegar agora.")
-                seguinte = "reprojecao" if pode_reprojetar(request) else "change"
-                return redirect(f"admin:dlr_integracao_{seguinte}", integracao.pk)
-        contexto = self._contexto(request, integracao) | {
-            "formulario": formulario,
-            "regra": finais.regra_em_vigor(integracao),
-        }
-        return TemplateResponse(request, "painel/dlr/finais.html", contexto)
-
-    def reprojetar(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """GET mostra que mensagens mudam com as regras de hoje; POST aplica e diz quantas mudaram."""
-        integracao = self._buscar(request, object_id)
-        if integracao is None:
-            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-        if not pode_reprojetar(request):
-            raise PermissionDenied
-        grande = finais.grande_demais(integracao)
-        if request.method == "POST" and not grande:
-            mudaram = finais.aplicar(integracao, timezone.now())
-            frase = "1 mensagem mudou" if mudaram == 1 else f"{mostrar_quantidade(mudaram)} mensagens mudaram"
-            self.log_change(request, integracao, f"Reprojetou: {frase}.")
-            messages.success(request, f"{frase}; como eram ficou guardado.")
-            return redirect("admin:dlr_integracao_change", integracao.pk)
-        contexto = self._contexto(request, integracao) | {
-            "regra": finais.regra_em_vigor(integracao),
-            "grande": grande,
-            "previa": None if grande else finais.prever(integracao, timezone.now()),
-        }
-        return TemplateResponse(request, "painel/dlr/reprojecao.html", contexto)
-
-    @action(description="Trocar o token", url_path="trocar-token", permissions=["change"], icon="key")
-    def trocar_o_token(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        token = gerar_token()
-
-        def trocar(integracao: Integracao) -> None:
-            integracao.token_resumo = resumir_token(token)
-            integracao.save(update_fields=["token_resumo"])
-
-        return self.confirmar(
-            request,
-            object_id,
-            "painel/dlr/confirmar_token.html",
-            "Trocou o token.",
-            trocar,
-            lambda integracao: self.mostrar_token(request, integracao, token),
-        )
-
-    @action(
-        description="Excluir",
-        url_path="excluir",
-        permissions=["exclusao"],
-        icon="delete",
-        variant=ActionVariant.DANGER,
-    )
-    def excluir(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._marcar(request, object_id, True, "painel/dlr/confirmar_exclusao.html", "Excluiu.")
-
-    @action(
-        description="Restaurar", url_path="restaurar", permissions=["exclusao"], icon="restore_from_trash"
-    )
-    def restaurar(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._marcar(request, object_id, False, "painel/dlr/confirmar_restauracao.html", "Restaurou.")
-
-    def _marcar(
-        self, request: HttpRequest, object_id: str, deletado: bool, template: str, historico: str
-    ) -> HttpResponse:
-        def marcar(integracao: Integracao) -> None:
-            integracao.deletado = deletado
-            integracao.save(update_fields=["deletado"])
-
-        def dizer(integracao: Integracao) -> HttpResponse:
-            feito = (
-                "excluída: os callbacks dela são recusados em segundos e a história fica"
-                if deletado
-                else "restaurada: os callbacks dela voltam a entrar em segundos"
-            )
-            messages.success(request, f"“{integracao.slug}” {feito}.")
-            return redirect("admin:dlr_integracao_change", integracao.pk)
-
-        return self.confirmar(request, object_id, template, historico, marcar, dizer)
-
-    def confirmar(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        template: str,
-        historico: str,
-        mudar: Callable[[Integracao], None],
-        responder: Callable[[Integracao], HttpResponse],
-    ) -> HttpResponse:
-        """GET mostra o que vai acontecer; POST muda, com a integração travada, e responde."""
-        integracao = self._buscar(request, object_id)
-        if integracao is None:
-            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-        if request.method != "POST":
-            return TemplateResponse(request, template, self._contexto(request, integracao))
-        with transaction.atomic():
-            travada = Integracao.objects.select_for_update().get(pk=integracao.pk)
-            mudar(travada)
-            self.log_change(request, travada, historico)
-        return responder(travada)
-
-
-def pode_reprojetar(request: HttpRequest) -> bool:
-    """Recalcular os estados é da operação, que não muda o cadastro da integração."""
-    return request.user.has_perm("dlr.change_projecao")
 
 
 def listar_opcoes(integracao: Integracao) -> list[str]:

@@ -100,31 +100,31 @@ class MensagemAdmin(ComRevelacao, TabelaGrande):
         termo = search_term.strip()
         return (queryset.filter(pk__in=buscar_mensagens(termo)), False) if termo else (queryset, False)
 
-    @display(description="integração")
+    @display(description="Integração")
     def da_integracao(self, mensagem: Mensagem) -> SafeString:
         return nomear_integracao(mensagem.integracao)
 
-    @display(description="mensagem")
+    @display(description="Mensagem")
     def nome(self, mensagem: Mensagem) -> SafeString | None:
         return resumir(str(mensagem), 40)
 
-    @display(description="destino")
+    @display(description="Destino")
     def para(self, mensagem: Mensagem) -> str | None:
         return mascarar(mensagem.destino_e164 or mensagem.destino)
 
-    @display(description="apresentação", label=CORES_DA_ACEITACAO)
+    @display(description="Apresentação", label=CORES_DA_ACEITACAO)
     def aceitacao(self, mensagem: Mensagem) -> str:
         return ACEITACAO[mensagem.aceita]
 
-    @display(description="estado do DLR", label=CORES_DOS_ESTADOS)
+    @display(description="Estado do DLR", label=CORES_DOS_ESTADOS)
     def estado_do_dlr(self, mensagem: Mensagem) -> tuple[str, str]:
         return descrever_estado(projecao_de(mensagem))
 
-    @display(description="verificação")
+    @display(description="Verificação")
     def provada(self, mensagem: Mensagem) -> str | None:
         return "há" if mensagem.verificada else None  # type: ignore[attr-defined]
 
-    @display(description="registrada em")
+    @display(description="Registrada em")
     def criada(self, mensagem: Mensagem) -> SafeString | str:
         return mostrar_instante(mensagem.criada_em)
 

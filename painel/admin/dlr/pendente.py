@@ -41,31 +41,31 @@ class RecepcaoPendenteAdmin(ComRevelacao, TabelaGrande):
     def has_reexecucao_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("dlr.change_recepcaopendente")
 
-    @display(description="recepção")
+    @display(description="Recepção")
     def numero(self, pendente: RecepcaoPendente) -> str:
         return str(pendente.recepcao_id)
 
-    @display(description="situação", label=CORES)
+    @display(description="Situação", label=CORES)
     def situacao(self, pendente: RecepcaoPendente) -> str:
         return situacao_de(cast("Any", pendente), timezone.now())
 
-    @display(description="recebida em")
+    @display(description="Recebida em")
     def recebido(self, pendente: RecepcaoPendente) -> SafeString | str:
         return mostrar_instante(pendente.recebido_em)
 
-    @display(description="espera há")
+    @display(description="Espera há")
     def espera(self, pendente: RecepcaoPendente) -> str:
         return mostrar_espera(pendente.recebido_em, timezone.now())
 
-    @display(description="peso")
+    @display(description="Peso")
     def pesa(self, pendente: RecepcaoPendente) -> str:
         return mostrar_quantidade(pendente.peso)
 
-    @display(description="tentativas")
+    @display(description="Tentativas")
     def tentou(self, pendente: RecepcaoPendente) -> str:
         return f"{pendente.tentativas} de {TENTATIVAS_MAXIMAS}"
 
-    @display(description="falha")
+    @display(description="Falha")
     def motivo(self, pendente: RecepcaoPendente) -> SafeString | None:
         return resumir(pendente.falha, 70)
 

@@ -54,20 +54,20 @@ class RecepcaoAdmin(ComRevelacao, TabelaGrande):
             recepcao.lidos = lidos.get(recepcao.pk)
         return lista
 
-    @display(description="integração")
+    @display(description="Integração")
     def da_integracao(self, recepcao: Recepcao) -> SafeString:
         return nomear_integracao(recepcao.integracao)
 
-    @display(description="recepção")
+    @display(description="Recepção")
     def numero(self, recepcao: Recepcao) -> str:
         return str(recepcao.pk)
 
-    @display(description="recebida em")
+    @display(description="Recebida em")
     def recebida(self, recepcao: Recepcao) -> SafeString | str:
         return mostrar_instante(recepcao.recebida_em)
 
     @display(
-        description="o que se leu", label={AGUARDA: "info", "ilegível": "danger", "repetição": "", "lido": ""}
+        description="O que se leu", label={AGUARDA: "info", "ilegível": "danger", "repetição": "", "lido": ""}
     )
     def leu(self, recepcao: Recepcao) -> str | tuple[str, str]:
         return resumir_lidos(getattr(recepcao, "lidos", None))

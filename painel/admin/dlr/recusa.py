@@ -38,14 +38,14 @@ class RecusaDeCallbackAdmin(ListaDeContagens):
     list_filter = (PorIntegracao, PeriodoEmDias, PorMotivoDoCallback)
     ordering = ("-dia", "motivo", "id")  # poucas linhas por dia: integrações vezes motivos
 
-    @display(description="integração")
+    @display(description="Integração")
     def de_qual(self, recusa: RecusaDeCallback) -> str:
         return recusa.integracao.slug if recusa.integracao else "nenhuma"
 
-    @display(description="motivo")
+    @display(description="Motivo")
     def por_que(self, recusa: RecusaDeCallback) -> str:
         return MOTIVOS.get(recusa.motivo, recusa.motivo)
 
-    @display(description="chamadas")
+    @display(description="Chamadas")
     def quantas(self, recusa: RecusaDeCallback) -> str:
         return mostrar_quantidade(recusa.quantidade)

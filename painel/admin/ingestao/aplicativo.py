@@ -24,9 +24,15 @@ from unfold.enums import ActionVariant
 from ingestao.models import Aplicativo
 from painel.admin.ficha import mostrar_instante, mostrar_quantidade
 from painel.admin.filtros import FICHAS, Filtro
+from painel.admin.ingestao.consumo import (
+    desenhar_franquia,
+    desenhar_meses,
+    listar_meses,
+    percentual_de,
+    somar_mes_atual,
+)
 from painel.admin.ingestao.formulario import FormularioDeAplicativo
 from painel.admin.ingestao.instalacao import montar_instalacao
-from painel.admin.ingestao.uso import listar_meses, percentual_de, somar_mes_atual
 from painel.admin.tabela_grande import ListaOrdenada
 
 ATENCAO_PERCENTUAL, ESGOTADA_PERCENTUAL = 80, 100  # os mesmos dos avisos de franquia
@@ -97,13 +103,13 @@ class AplicativoAdmin(ModelAdmin):
             False,
         )
 
-    @display(description="nome")
+    @display(description="Nome")
     def nome_e_situacao(self, aplicativo: Aplicativo) -> SafeString | str:
         if not aplicativo.deletado:
             return aplicativo.nome
         return format_html('{} <span class="lastro-selo lastro-selo-danger">excluído</span>', aplicativo.nome)
 
-    @display(description="domínios")
+    @display(description="Domínios")
     def lista_de_dominios(self, aplicativo: Aplicativo) -> SafeString:
         visiveis = ", ".join(aplicativo.dominios[:2])
         resto = len(aplicativo.dominios) - 2
@@ -114,19 +120,19 @@ class AplicativoAdmin(ModelAdmin):
             f" e mais {resto}" if resto > 0 else "",
         )
 
-    @display(description="uso no mês")
+    @display(description="Uso no mês")
     def uso_do_mes(self, aplicativo: Aplicativo) -> str:
         uso = mostrar_quantidade(uso_anotado(aplicativo))
         return f"{uso} de {mostrar_quantidade(aplicativo.franquia)}" if aplicativo.franquia else uso
 
     @display(
-        description="da franquia", label={"warning": "warning", "danger": "danger", "success": "success"}
+        description="Da franquia", label={"warning": "warning", "danger": "danger", "success": "success"}
     )
     def da_franquia(self, aplicativo: Aplicativo) -> tuple[str, str] | None:
         percentual = percentual_de(uso_anotado(aplicativo), aplicativo.franquia)
         return None if percentual is None else (cor_do_percentual(percentual), f"{percentual}%")
 
-    @display(description="primeiro evento")
+    @display(description="Primeiro evento")
     def primeiro_evento(self, aplicativo: Aplicativo) -> SafeString | str:
         return (
             mostrar_instante(aplicativo.primeiro_evento_em)
@@ -147,10 +153,13 @@ class AplicativoAdmin(ModelAdmin):
         context["subtitle"] = None
         if obj is not None:
             agora = timezone.now()
+            meses = listar_meses(obj.pk, obj.franquia, timezone.localdate(agora))
             context |= {
                 "instalacao": montar_instalacao(obj, request.build_absolute_uri(reverse("evento-ingestao"))),
                 "anterior_ate": obj.chave_anterior_ate if carencia_corre(obj, agora) else None,
-                "meses": listar_meses(obj.pk, obj.franquia, timezone.localdate(agora)),
+                "meses": meses,
+                "grafico": desenhar_meses(meses),
+                "franquia": desenhar_franquia(meses[-1], obj.franquia) if obj.franquia else None,
             }
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 

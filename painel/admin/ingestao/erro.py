@@ -1,38 +1,38 @@
 """Erros: a lista que o suporte tria e a página de um grupo."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from django.contrib import admin, messages
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
+from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
-from unfold.decorators import action, display
+from unfold.decorators import display
 
-from ingestao.eventos.agrupamento import QUADROS, normalizar
+from ingestao.eventos.agrupamento import QUADROS, imprimir, separar_partes
 from ingestao.models import Erro, EstadoDoErro, Evento, TipoDeEvento
 from painel.admin.ficha import Linha, mostrar_instante, mostrar_quantidade
-from painel.admin.filtros import FICHAS, Escolha, Periodo, PorAplicativo, ler_uuid
-from painel.admin.ingestao.triagem import Verbo, triar
+from painel.admin.filtros import FICHAS, Escolha, Filtro, Periodo, PorAplicativo, PorDono, ler_uuid
+from painel.admin.ingestao.ocorrencias import OLHADAS, POR_DIA, contar_por_dia, listar_sessoes
+from painel.admin.ingestao.triagem import ATOS, Verbo
+from painel.admin.ingestao.triagem_na_tela import FormularioDeTriagem, TriagemDeErros
 from painel.admin.recentes import PorNovidade
 from painel.admin.revelacao import ComRevelacao, leitor
-from painel.admin.tabela_grande import TabelaGrande, recortar
+from painel.admin.tabela_grande import recortar
 from painel.admin.texto_alheio import resumir
+from painel.graficos import Grafico, Serie, Tom, montar_barras, rotular_dias
 
-AMOSTRAS = 20
-TRIADOS_POR_VEZ = 1_000  # cada um deixa uma linha no histórico; mais que isto pede um filtro melhor
+AMOSTRAS = 10
+ATOS_MOSTRADOS = 100
 CORES_DOS_ESTADOS = {
     EstadoDoErro.ABERTO: "danger",
     EstadoDoErro.RESOLVIDO: "success",
     EstadoDoErro.IGNORADO: "",
 }
 REGREDIU = "regrediu"
+MAIS_OCORRENCIAS = "ocorrencias"
 
 
 class PorEstado(Escolha):
@@ -58,22 +58,45 @@ class PorTipoDeErro(Escolha):
         return [(tipo.value, tipo.label) for tipo in tipos]
 
 
+class PorOrdem(Filtro):
+    """A ordem da lista, entre as duas que têm índice."""
+
+    title = "ordem"
+    parameter_name = "ordem"
+    template = FICHAS
+    tudo = "Mais recentes"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(MAIS_OCORRENCIAS, "Mais ocorrências")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        return queryset
+
+
 @admin.register(Erro)
-class ErroAdmin(ComRevelacao, TabelaGrande):
+class ErroAdmin(ComRevelacao, TriagemDeErros):
     o_que_revela = "os telefones e os segredos do erro"
     change_form_template = "painel/erro.html"
-    list_display = ("titulo_do_erro", "situacao", "aplicativo", "quantas", "primeira", "ultima", "voltou")
-    list_filter = (PorAplicativo, Periodo, PorEstado, PorTipoDeErro, PorNovidade)
-    list_select_related = ("aplicativo",)
+    list_display = (
+        "titulo_do_erro",
+        "situacao",
+        "aplicativo",
+        "quantas",
+        "ultima",
+        "voltou",
+        "quem_cuida",
+    )
+    list_filter = (PorOrdem, PorAplicativo, Periodo, PorEstado, PorTipoDeErro, PorNovidade, PorDono)
+    list_select_related = ("aplicativo", "atribuido_a")
     search_fields = ("titulo",)
     search_help_text = "Texto do título, id ou impressão digital"
     ordering = ("-ultima_ocorrencia_em", "-id")  # índice erro_por_ocorrencia
-    actions = ("resolver", "ignorar", "reabrir")
-    list_disable_select_all = True
-    tem_historico = True
+    coluna_do_tempo = "ultima_ocorrencia_em"  # o período é sempre dela, também na ordem por ocorrências
 
-    def has_triagem_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("ingestao.change_erro")
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """A do índice erro_por_ocorrencia; pedida, a do índice erro_por_quantidade."""
+        por_quantidade = request.GET.get(PorOrdem.parameter_name) == MAIS_OCORRENCIAS
+        return ("-quantidade", "-id") if por_quantidade else self.ordering
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet, search_term: str
@@ -83,80 +106,34 @@ class ErroAdmin(ComRevelacao, TabelaGrande):
             return queryset, False
         if (id_ := ler_uuid(termo)) is not None:
             return queryset.filter(pk=id_), False
-        queryset, recortou = recortar(queryset, self.ordering[0].lstrip("-"))
+        queryset, recortou = recortar(queryset, self.get_ordering(request)[0].lstrip("-"))
         request.busca_recortada = recortou  # type: ignore[attr-defined]
         campo = "impressao" if len(termo) == 64 and termo.isalnum() else "titulo__icontains"
         return queryset.filter(**{campo: termo}), False
 
-    @display(description="erro")
+    @display(description="Erro")
     def titulo_do_erro(self, erro: Erro) -> SafeString | None:
         return resumir(erro.titulo, 90)
 
-    @display(description="estado", label=CORES_DOS_ESTADOS)
+    @display(description="Estado", label=CORES_DOS_ESTADOS)
     def situacao(self, erro: Erro) -> tuple[str, str]:
         return EstadoDoErro(erro.estado), erro.get_estado_display()
 
-    @display(description="ocorrências")
+    @display(description="Ocorrências")
     def quantas(self, erro: Erro) -> str:
         return mostrar_quantidade(erro.quantidade)
 
-    @display(description="primeira")
-    def primeira(self, erro: Erro) -> SafeString | str:
-        return mostrar_instante(erro.primeira_ocorrencia_em, com_ano=False)
-
-    @display(description="última")
+    @display(description="Última")
     def ultima(self, erro: Erro) -> SafeString | str:
         return mostrar_instante(erro.ultima_ocorrencia_em, com_ano=False)
 
-    @display(description="regressões", label={True: "warning"})
+    @display(description="Regressões", label={True: "warning"})
     def voltou(self, erro: Erro) -> tuple[bool, str] | None:
         return (True, f"{erro.regressoes}×") if erro.regressoes else None
 
-    @action(description="Resolver os selecionados", permissions=["triagem"])
-    def resolver(self, request: HttpRequest, queryset: QuerySet) -> None:
-        self.triar_muitos(request, queryset, Verbo.RESOLVER)
-
-    @action(description="Ignorar os selecionados", permissions=["triagem"])
-    def ignorar(self, request: HttpRequest, queryset: QuerySet) -> None:
-        self.triar_muitos(request, queryset, Verbo.IGNORAR)
-
-    @action(description="Reabrir os selecionados", permissions=["triagem"])
-    def reabrir(self, request: HttpRequest, queryset: QuerySet) -> None:
-        self.triar_muitos(request, queryset, Verbo.REABRIR)
-
-    def triar_muitos(self, request: HttpRequest, queryset: QuerySet, verbo: Verbo) -> None:
-        """Aplica a decisão à seleção; recusa inteira a que passa de `TRIADOS_POR_VEZ`."""
-        ids = list(queryset.order_by().values_list("pk", flat=True)[: TRIADOS_POR_VEZ + 1])
-        if len(ids) > TRIADOS_POR_VEZ:
-            messages.error(request, f"Nada mudou: escolha até {TRIADOS_POR_VEZ} erros por vez.")
-            return
-        self.triar_e_dizer(request, ids, verbo)
-
-    def triar_e_dizer(self, request: HttpRequest, ids: list, verbo: Verbo) -> None:
-        """Aplica a decisão e diz quantos mudaram e quantos já estavam assim."""
-        mudaram = triar(ids, verbo, cast("User", request.user), timezone.now())
-        ja_estavam = len(ids) - mudaram
-        resto = f"; {ja_estavam} já {'estava' if ja_estavam == 1 else 'estavam'} assim" if ja_estavam else ""
-        nivel = messages.SUCCESS if mudaram else messages.WARNING
-        messages.add_message(request, nivel, f"{verbo.value.contar(mudaram)}{resto}.")
-
-    def get_urls(self) -> list[URLPattern]:
-        triagem = self.admin_site.admin_view(require_POST(self.triar_um))
-        return [path("<path:object_id>/triagem/", triagem, name="ingestao_erro_triagem"), *super().get_urls()]
-
-    def triar_um(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Um dos botões da página do erro."""
-        if not self.has_triagem_permission(request):
-            raise PermissionDenied
-        verbo = request.POST.get("verbo", "")
-        if verbo not in Verbo.__members__:
-            return HttpResponseBadRequest("Verbo desconhecido.")
-        erro = self.get_object(request, object_id)
-        if erro is None:
-            messages.error(request, "Este erro não existe mais: a retenção o apagou.")
-            return redirect("admin:ingestao_erro_changelist")
-        self.triar_e_dizer(request, [erro.pk], Verbo[verbo])
-        return redirect("admin:ingestao_erro_change", erro.pk)
+    @display(description="Quem cuida")
+    def quem_cuida(self, erro: Erro) -> str | None:
+        return str(erro.atribuido_a) if erro.atribuido_a else None
 
     def nomear(self, registro: Erro) -> str:
         return f"Erro {str(registro.pk)[:8]}"
@@ -169,22 +146,32 @@ class ErroAdmin(ComRevelacao, TabelaGrande):
             .defer("payload")
             .order_by("-criado_em", "-id")[:AMOSTRAS]
         )
+        sessoes, quantas_sessoes, olhadas = listar_sessoes(registro.pk)
         return {
             "titulo": ler(registro.titulo),
             "cor": CORES_DOS_ESTADOS[EstadoDoErro(registro.estado)],
-            "numeros": _numeros(registro),
+            "numeros": _numeros(registro, quantas_sessoes, olhadas),
+            "grafico": _desenhar(registro),
             "agrupamento": _explicar_agrupamento(registro, amostras, ler),
             "amostras": [
                 {
                     "evento": amostra,
                     "mensagem": resumir(amostra.mensagem or amostra.nome),
                     "onde": resumir(amostra.url, 60),
+                    "pilha": ler(amostra.pilha or ""),
                 }
                 for amostra in amostras
             ],
-            "pilha": ler(amostras[0].pilha or "") if amostras else "",
+            "sessoes": [{"sessao": sessao, "quem": resumir(sessao.quem, 60)} for sessao in sessoes],
+            "quantas_sessoes": quantas_sessoes,
+            "olhadas": olhadas,
             "botoes": _botoes(registro) if self.has_triagem_permission(request) else [],
+            "formulario": FormularioDeTriagem(initial={"responsavel": registro.atribuido_a_id}),
             "url_da_triagem": reverse("admin:ingestao_erro_triagem", args=[registro.pk]),
+            "trilha": [
+                {"ato": ato, "nome": ATOS.get(ato.acao, ato.acao), "nota": ler(ato.nota)}
+                for ato in registro.acoes.select_related("autor")[:ATOS_MOSTRADOS]
+            ],
         }
 
 
@@ -194,9 +181,30 @@ def _botoes(erro: Erro) -> list[tuple[str, str]]:
     return [(verbo.name, rotulo) for verbo, rotulo in rotulos.items() if verbo.value.estado != erro.estado]
 
 
-def _numeros(erro: Erro) -> list[Linha]:
+def _desenhar(erro: Erro) -> Grafico:
+    """Ocorrências por dia; o dia que passa de `POR_DIA` é desenhado nele, e o título o diz."""
+    contagens = contar_por_dia(erro.pk, timezone.localdate())
+    passou = any(quantas > POR_DIA for _, quantas in contagens)
+    return montar_barras(
+        id="ocorrencias",
+        titulo=f"Ocorrências por dia{f' (até {mostrar_quantidade(POR_DIA)} em cada um)' if passou else ''}",
+        rotulos=rotular_dias([dia for dia, _ in contagens]),
+        series=[
+            Serie(
+                nome="ocorrências",
+                tom=Tom.VERMELHO,
+                valores=[min(quantas, POR_DIA) for _, quantas in contagens],
+            )
+        ],
+        vazio="As ocorrências já passaram da retenção.",
+    )
+
+
+def _numeros(erro: Erro, sessoes: int, olhadas: int) -> list[Linha]:
+    mais = "+" if olhadas == OLHADAS else ""
     linhas = [
         Linha(rotulo="Ocorrências", valor=mostrar_quantidade(erro.quantidade)),
+        Linha(rotulo="Sessões", valor=f"{mostrar_quantidade(sessoes)}{mais}"),
         Linha(rotulo="Primeira", valor=mostrar_instante(erro.primeira_ocorrencia_em)),
         Linha(rotulo="Última", valor=mostrar_instante(erro.ultima_ocorrencia_em)),
         Linha(rotulo="Regressões", valor=mostrar_quantidade(erro.regressoes)),
@@ -210,19 +218,35 @@ def _numeros(erro: Erro) -> list[Linha]:
 
 
 def _explicar_agrupamento(erro: Erro, amostras: list[Evento], ler: Callable[[str], str]) -> list[Linha]:
-    """Do que foi feita a impressão digital; a mensagem normalizada vem da amostra mais recente."""
-    tipo = TipoDeEvento(erro.tipo).label if erro.tipo in TipoDeEvento else erro.tipo
-    linhas = [Linha(rotulo="Tipo", valor=tipo)]
-    if amostras and amostras[0].nome:
-        linhas.append(Linha(rotulo="Nome", valor=ler(amostras[0].nome)))
-    if amostras and amostras[0].mensagem:
-        linhas.append(Linha(rotulo="Mensagem normalizada", valor=ler(normalizar(amostras[0].mensagem))))
-    topo = ler(erro.local) if erro.local else "a pilha não veio ou não foi reconhecida"
+    """As partes da impressão digital, refeitas da amostra mais recente, e se elas dão a que está gravada."""
+    digital = Linha(rotulo="Impressão digital", valor=erro.impressao, ajuda=f"Regra versão {erro.versao}.")
+    if not amostras:
+        topo = ler(erro.local) or "a pilha não veio ou não foi reconhecida"
+        return [Linha(rotulo="Topo da pilha", valor=topo), digital]
+    campos = ("tipo", "nome", "mensagem", "pilha", "arquivo")
+    partes = separar_partes({campo: getattr(amostras[0], campo) for campo in campos})
+    _, tipo, nome, mensagem, *quadros = map(ler, partes)
+    confere = (
+        "É o SHA-256 das partes acima."
+        if imprimir(partes) == erro.impressao
+        else (
+            "A amostra mais recente não basta para refazê-la: a pilha foi cortada ao gravar, ou a regra mudou."
+        )
+    )
     return [
-        *linhas,
+        Linha(rotulo="Tipo", valor=tipo),
+        Linha(rotulo="Nome", valor=nome or "não veio"),
         Linha(
-            rotulo="Topo da pilha", valor=topo, ajuda=f"Contam até {QUADROS} quadros, sem linha nem coluna."
+            rotulo="Mensagem",
+            valor=mensagem or "não veio",
+            ajuda="Números, ids, e-mails, URLs e datas viram marcas.",
         ),
-        Linha(rotulo="Versão da regra", valor=str(erro.versao)),
-        Linha(rotulo="Impressão digital", valor=erro.impressao, ajuda="SHA-256 do que está acima."),
+        Linha(
+            rotulo="Quadros da pilha",
+            valor="\n".join(quadros) or "a pilha não veio ou não foi reconhecida",
+            ajuda=f"Até {QUADROS}, do topo: função e arquivo, sem linha, coluna nem marca de build.",
+        ),
+        Linha(
+            rotulo="Impressão digital", valor=erro.impressao, ajuda=f"Regra versão {erro.versao}. {confere}"
+        ),
     ]

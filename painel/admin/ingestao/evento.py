@@ -11,8 +11,7 @@ from django.shortcuts import redirect
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from ingestao.eventos.processamento import uuid5_texto
-from ingestao.models import Aplicativo, Erro, Evento, Sessao, TipoDeEvento
+from ingestao.models import Erro, Evento, Sessao, TipoDeEvento
 from painel.admin.ficha import Linha, montar_ficha, mostrar_instante, mostrar_numero
 from painel.admin.filtros import (
     Escolha,
@@ -23,11 +22,13 @@ from painel.admin.filtros import (
     ler_uuid,
 )
 from painel.admin.inerte import neutralizar
+from painel.admin.ingestao.busca import DaPessoa, PorDia, ids_possiveis, procurar
 from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande
 from painel.admin.texto_alheio import escrever_json, ligar, resumir
 
 CORES_DOS_TIPOS = {"ERRO_JS": "danger", "PROMISE_REJEITADA": "danger", "CONSOLE": "warning"}
+SELOS = {**dict.fromkeys(TipoDeEvento.values, ""), **CORES_DOS_TIPOS}
 ONDE = ("tipo", "nome", "mensagem", "url", "arquivo", "linha", "coluna", "nivel", "metodo", "status")
 MEDIDO = ("duracao_ms", "metrica", "valor", "seletor", "texto", "usuario_id")
 TEMPOS = ("ocorrido_em", "ocorrido_em_original", "criado_em", "campos_descartados")
@@ -40,6 +41,10 @@ class PorTipo(Escolha):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         # PULSO não vira linha: só marca atividade na sessão.
         return [opcao for opcao in TipoDeEvento.choices if opcao[0] != TipoDeEvento.PULSO]
+
+
+class PeriodoDosEventos(Periodo):
+    opcoes = (*Periodo.opcoes, ("30d", "30 dias"))
 
 
 class DaSessao(Vinculo):
@@ -63,11 +68,11 @@ class EventoAdmin(ComRevelacao, TabelaGrande):
     o_que_revela = "os telefones e os segredos do evento"
     change_form_template = "painel/evento.html"
     list_display = ("quando", "ocorreu", "tipo_do_evento", "aplicativo", "o_que", "onde", "da_sessao")
-    list_filter = (PorAplicativo, Periodo, DaSessao, DoErro, PorTipo)
+    list_filter = (PorAplicativo, PeriodoDosEventos, PorDia, PorTipo, DaPessoa, DaSessao, DoErro)
     list_select_related = ("aplicativo",)
     colunas_grandes = ("pilha", "payload")
     search_fields = ("id",)
-    search_help_text = "Id do evento ou número da sessão, exatos"
+    search_help_text = "Texto, id do evento ou número da sessão"
     ordering = ("-criado_em", "-id")  # índices evento_por_chegada e evento_do_aplicativo
 
     def changelist_view(
@@ -93,29 +98,29 @@ class EventoAdmin(ComRevelacao, TabelaGrande):
         termo = search_term.strip()
         if not termo:
             return queryset, False
-        return queryset.filter(pk__in=ids_possiveis(termo)), False
+        return procurar(request, queryset, termo), False
 
-    @display(description="chegou em")
+    @display(description="Chegou em")
     def quando(self, evento: Evento) -> SafeString | str:
         return mostrar_instante(evento.criado_em, com_ano=False)
 
-    @display(description="ocorreu em")
+    @display(description="Ocorreu em")
     def ocorreu(self, evento: Evento) -> SafeString | str:
         return mostrar_instante(evento.ocorrido_em, com_ano=False)
 
-    @display(description="tipo", label=CORES_DOS_TIPOS)
+    @display(description="Tipo", label=SELOS)
     def tipo_do_evento(self, evento: Evento) -> tuple[str, str]:
         return evento.tipo, evento.get_tipo_display()
 
-    @display(description="o quê")
+    @display(description="O quê")
     def o_que(self, evento: Evento) -> SafeString | None:
         return descrever(evento)
 
-    @display(description="onde")
+    @display(description="Onde")
     def onde(self, evento: Evento) -> SafeString | None:
         return resumir((evento.url or evento.arquivo or "").removeprefix("https://"), 48)
 
-    @display(description="sessão")
+    @display(description="Sessão")
     def da_sessao(self, evento: Evento) -> str:
         return str(evento.sessao_id)
 
@@ -167,9 +172,3 @@ def descrever(evento: Evento) -> SafeString | None:
 
 def _medida(valor: float | None) -> str | None:
     return None if valor is None else mostrar_numero(valor)
-
-
-def ids_possiveis(termo: str) -> list[str]:
-    """Os ids que um evento teria: o próprio termo, ou o calculado dele para cada aplicativo."""
-    ids = [uuid5_texto(f"{id_}:{termo}") for id_ in Aplicativo.objects.values_list("id", flat=True)]
-    return ids if (id_ := ler_uuid(termo)) is None else [*ids, str(id_)]

@@ -63,31 +63,31 @@ class LoteAdmin(ComRevelacao, TabelaGrande):
     def has_reexecucao_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("ingestao.change_lote")
 
-    @display(description="lote")
+    @display(description="Lote")
     def numero(self, lote: Lote) -> str:
         return str(lote.pk)
 
-    @display(description="situação", label=CORES)
+    @display(description="Situação", label=CORES)
     def situacao(self, lote: Lote) -> str:
         return situacao_de(lote, timezone.now())
 
-    @display(description="recebido em")
+    @display(description="Recebido em")
     def recebido(self, lote: Lote) -> SafeString | str:
         return mostrar_instante(lote.recebido_em)
 
-    @display(description="espera há")
+    @display(description="Espera há")
     def espera(self, lote: Lote) -> str:
         return mostrar_espera(lote.recebido_em, timezone.now())
 
-    @display(description="peso")
+    @display(description="Peso")
     def eventos(self, lote: Lote) -> str:
         return mostrar_quantidade(lote.peso)
 
-    @display(description="tentativas")
+    @display(description="Tentativas")
     def tentou(self, lote: Lote) -> str:
         return f"{lote.tentativas} de {TENTATIVAS_MAXIMAS}"
 
-    @display(description="falha")
+    @display(description="Falha")
     def motivo(self, lote: Lote) -> SafeString | None:
         return resumir(lote.falha, 70)
 

@@ -70,25 +70,25 @@ class MedidaDeCapturaAdmin(ListaDeContagens):
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ingestao.view_captura")
 
-    @display(description="hora")
+    @display(description="Hora")
     def na_hora(self, medida: MedidaDeCaptura) -> str:
         return f"{timezone.localtime(medida.hora):%d/%m/%Y %H}h"
 
-    @display(description="aparelho")
+    @display(description="Aparelho")
     def do_aparelho(self, medida: MedidaDeCaptura) -> SafeString | None:
         return resumir(medida.dispositivo.nome, 60)
 
-    @display(description="medida")
+    @display(description="Medida")
     def qual(self, medida: MedidaDeCaptura) -> SafeString | None:
         return resumir(medida.medida, 60)
 
-    @display(description="por volta de")
+    @display(description="Por volta de")
     def por_volta_de(self, medida: MedidaDeCaptura) -> str:
         if medida.medida not in DISTRIBUICOES:
             return VAZIO
         return mostrar_quantidade(round(valor_da_faixa(medida.faixa)))
 
-    @display(description="quantas")
+    @display(description="Quantas")
     def quantas(self, medida: MedidaDeCaptura) -> str:
         return mostrar_quantidade(medida.quantidade)
 
@@ -107,10 +107,10 @@ class RecusaDeCapturaAdmin(ListaDeContagens):
     list_select_related = ("dispositivo",)
     ordering = ("-dia", "motivo", "id")  # poucas linhas por dia: aparelhos vezes motivos
 
-    @display(description="aparelho")
+    @display(description="Aparelho")
     def do_aparelho(self, recusa: RecusaDeCaptura) -> SafeString | str | None:
         return resumir(recusa.dispositivo.nome, 60) if recusa.dispositivo else "desconhecido"
 
-    @display(description="chamadas")
+    @display(description="Chamadas")
     def quantas(self, recusa: RecusaDeCaptura) -> str:
         return mostrar_quantidade(recusa.quantidade)

@@ -40,11 +40,11 @@ class ListaDeMinutos(ListaDeContagens):
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(self.permissao)
 
-    @display(description="minuto")
+    @display(description="Minuto")
     def no_minuto(self, contagem: Any) -> str:
         return f"{timezone.localtime(contagem.minuto):%d/%m/%Y %H:%M}"
 
-    @display(description="o que houve")
+    @display(description="O que houve")
     def o_que_houve(self, contagem: Any) -> str:
         return contagem.motivo or "entrou"
 
@@ -56,14 +56,14 @@ class UsoPorMinutoAdmin(ListaDeMinutos):
     list_filter = (PorAplicativo, Periodo, PorMotivoOuEntrada)
     ordering = ("-minuto", "aplicativo_id", "motivo")  # índice uso_unico_no_minuto
 
-    @display(description="aplicativo")
+    @display(description="Aplicativo")
     def de_quem(self, uso: UsoPorMinuto) -> str:
         return uso.aplicativo.nome if uso.aplicativo else "desconhecido"
 
-    @display(description="requisições inteiras")
+    @display(description="Requisições inteiras")
     def requisicoes(self, uso: UsoPorMinuto) -> str:
         return mostrar_quantidade(uso.quantidade_requisicoes)
 
-    @display(description="eventos")
+    @display(description="Eventos")
     def eventos(self, uso: UsoPorMinuto) -> str:
         return mostrar_quantidade(uso.quantidade_eventos)

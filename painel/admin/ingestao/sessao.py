@@ -1,7 +1,6 @@
 """Sessões: quem, onde, o quanto, e a linha do tempo."""
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -9,17 +8,18 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from ingestao.models import Aplicativo, Evento, Sessao
+from ingestao.models import Evento, Sessao, TipoDeEvento
 from ingestao.models.sessao import PAIS_DESCONHECIDO
 from painel.admin.ficha import Linha, montar_ficha, mostrar_instante, mostrar_numero, mostrar_quantidade
-from painel.admin.filtros import Periodo, PorAplicativo, ler_inteiro, ler_uuid
-from painel.admin.ingestao.evento import CORES_DOS_TIPOS, descrever
+from painel.admin.filtros import Periodo, PorAplicativo, ler_uuid
+from painel.admin.ingestao.busca import ACHADAS_NA_BUSCA, DA_PESSOA, buscar_sessoes
+from painel.admin.ingestao.linha_do_tempo import ICONES, montar_passos
 from painel.admin.revelacao import ComRevelacao, leitor
-from painel.admin.tabela_grande import TabelaGrande
+from painel.admin.tabela_grande import TabelaGrande, recortar
 from painel.admin.texto_alheio import ligar, resumir
 
 EVENTOS_NA_LINHA_DO_TEMPO = 200
-ACHADAS_NA_BUSCA = 1_000  # um usuário com mais sessões que isto se procura dentro de um período
+OUTRAS = 10
 QUEM = ("anonimo_id", "usuario_id", "identificado_em", "pais")
 ONDE = ("navegador", "sistema_operacional", "dispositivo", "resolucao", "pagina_inicial")
 
@@ -33,7 +33,7 @@ class SessaoAdmin(ComRevelacao, TabelaGrande):
     list_filter = (PorAplicativo, Periodo)
     list_select_related = ("aplicativo",)
     search_fields = ("sessao_externa",)
-    search_help_text = "Sessão, usuário ou número, exatos"
+    search_help_text = "Usuário, anônimo, sessão ou número, exatos"
     ordering = ("-ultima_atividade_em", "-id")  # índice sessao_por_atividade
 
     def get_search_results(
@@ -44,38 +44,35 @@ class SessaoAdmin(ComRevelacao, TabelaGrande):
             return queryset, False
         return queryset.filter(pk__in=buscar_sessoes(termo, ler_uuid(request.GET.get("aplicativo")))), False
 
-    @display(description="última atividade")
+    @display(description="Última atividade")
     def atividade(self, sessao: Sessao) -> SafeString | str:
         return mostrar_instante(sessao.ultima_atividade_em, com_ano=False)
 
-    @display(description="sessão")
+    @display(description="Sessão")
     def sessao(self, sessao: Sessao) -> SafeString | None:
         return resumir(sessao.sessao_externa, 24)
 
-    @display(description="quem")
+    @display(description="Quem")
     def quem(self, sessao: Sessao) -> SafeString | None:
         return resumir(sessao.usuario_id or sessao.anonimo_id, 32)
 
-    @display(description="navegador")
+    @display(description="Navegador")
     def navegador_e_sistema(self, sessao: Sessao) -> SafeString | None:
         return resumir(" · ".join(filter(None, (sessao.navegador, sessao.sistema_operacional))), 48)
 
-    @display(description="eventos")
+    @display(description="Eventos")
     def eventos(self, sessao: Sessao) -> str:
         return mostrar_quantidade(sessao.quantidade_eventos)
 
-    @display(description="erros", label={True: "danger", False: ""})
+    @display(description="Erros", label={True: "danger", False: ""})
     def erros(self, sessao: Sessao) -> tuple[bool, str]:
         return sessao.quantidade_erros > 0, mostrar_quantidade(sessao.quantidade_erros)
 
     def montar_pagina(self, request: HttpRequest, registro: Sessao) -> dict[str, Any]:
         ler = leitor(request)
-        # Índice evento_da_sessao, de trás para a frente; sem as colunas grandes.
-        eventos = list(
-            Evento.objects.filter(sessao_id=registro.pk)
-            .defer("pilha", "payload")
-            .order_by("-ocorrido_em", "-id")[:EVENTOS_NA_LINHA_DO_TEMPO]
-        )
+        tipo = request.GET.get("tipo", "")
+        tipo = tipo if tipo in ICONES else ""
+        eventos, recortou = listar_eventos(registro.pk, tipo)
         return {
             "externa": ler(registro.sessao_externa),
             "numeros": _numeros(registro),
@@ -83,34 +80,44 @@ class SessaoAdmin(ComRevelacao, TabelaGrande):
             "onde": montar_ficha(
                 registro, ONDE, proprios={"pagina_inicial": ligar(registro.pagina_inicial, ler)}, ler=ler
             ),
-            "linha_do_tempo": [
-                {
-                    "evento": evento,
-                    "descricao": descrever(evento),
-                    "cor": CORES_DOS_TIPOS.get(evento.tipo, ""),
-                }
-                for evento in eventos
+            "linha_do_tempo": montar_passos(eventos, registro.primeira_atividade_em),
+            "tipo": tipo,
+            "tipos": [(nome, TipoDeEvento(nome).label) for nome in ICONES],
+            "mostrados": len(eventos),
+            "ficaram_de_fora": recortou
+            or (len(eventos) == EVENTOS_NA_LINHA_DO_TEMPO and registro.quantidade_eventos > len(eventos)),
+            "outras": [
+                {"sessao": outra, "externa": resumir(outra.sessao_externa, 40)}
+                for outra in listar_outras(registro)
             ],
-            "ficaram_de_fora": len(eventos) == EVENTOS_NA_LINHA_DO_TEMPO
-            and registro.quantidade_eventos > EVENTOS_NA_LINHA_DO_TEMPO,
         }
 
 
-def buscar_sessoes(termo: str, aplicativo: UUID | None) -> list[int]:
-    """Os ids das sessões com este número, esta sessão externa ou este usuário (até `ACHADAS_NA_BUSCA`).
+def listar_eventos(sessao_id: int, tipo: str) -> tuple[list[Evento], bool]:
+    """Os eventos mais recentes da sessão, de um tipo se pedido; e se o tipo só se procurou nos últimos."""
+    # Índice evento_da_sessao, de trás para a frente; sem as colunas grandes.
+    eventos = Evento.objects.filter(sessao_id=sessao_id).defer("pilha", "payload")
+    recortou = False
+    if tipo:
+        eventos, recortou = recortar(eventos, "ocorrido_em")
+        eventos = eventos.filter(tipo=tipo)
+    return list(eventos.order_by("-ocorrido_em", "-id")[:EVENTOS_NA_LINHA_DO_TEMPO]), recortou
 
-    Procura dentro de cada aplicativo porque os índices sessao_unica_no_aplicativo e
-    sessao_por_usuario começam por ele. Sem ORDER BY: o planejador trocaria o índice pelo da ordem.
+
+def listar_outras(sessao: Sessao) -> list[Sessao]:
+    """As outras sessões da mesma pessoa: do usuário e, se ela foi anônima, do anônimo também.
+
+    Índices sessao_por_usuario e sessao_por_anonimo. Os ids primeiro, sem ORDER BY: com ele o planejador
+    trocaria o índice da pessoa pelo da ordem.
     """
-    aplicativos = (
-        list(Aplicativo.objects.values_list("id", flat=True)) if aplicativo is None else [aplicativo]
+    ids: set[int] = set()
+    for campo in DA_PESSOA:
+        if valor := getattr(sessao, campo):
+            dela = Sessao.objects.filter(aplicativo_id=sessao.aplicativo_id, **{campo: valor}).order_by()
+            ids.update(dela.values_list("pk", flat=True)[:ACHADAS_NA_BUSCA])
+    return list(
+        Sessao.objects.filter(pk__in=ids - {sessao.pk}).order_by("-ultima_atividade_em", "-id")[:OUTRAS]
     )
-    achadas: set[int] = set()
-    for campo in ("sessao_externa", "usuario_id"):
-        iguais = Sessao.objects.filter(aplicativo_id__in=aplicativos, **{campo: termo}).order_by()
-        achadas.update(iguais.values_list("pk", flat=True)[:ACHADAS_NA_BUSCA])
-    numero = ler_inteiro(termo)
-    return [*achadas] if numero is None else [*achadas, numero]
 
 
 def _numeros(sessao: Sessao) -> list[Linha]:
@@ -119,7 +126,8 @@ def _numeros(sessao: Sessao) -> list[Linha]:
         Linha(rotulo="Eventos", valor=mostrar_quantidade(sessao.quantidade_eventos)),
         Linha(rotulo="Erros", valor=mostrar_quantidade(sessao.quantidade_erros)),
         Linha(
-            rotulo="Carregamento", valor="—" if carregamento is None else mostrar_numero(carregamento, "ms")
+            rotulo="Carregamento",
+            valor="—" if carregamento is None else mostrar_numero(round(carregamento), "ms"),
         ),
         Linha(rotulo="Primeira atividade", valor=mostrar_instante(sessao.primeira_atividade_em)),
         Linha(rotulo="Última atividade", valor=mostrar_instante(sessao.ultima_atividade_em)),

@@ -1,80 +1,20 @@
 """Uso, recusas e avisos de franquia: quanto entrou, o que não entrou e por quê."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Any
-from uuid import UUID
+from datetime import timedelta
 
 from django.contrib import admin
 from django.contrib.admin.options import ModelAdmin
-from django.db.models import OuterRef, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce, TruncMonth
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from unfold.decorators import display
 
-from ingestao.eventos.cota import periodo_de
 from ingestao.models import AvisoFranquia, Recusa, Uso
 from painel.admin.ficha import mostrar_instante, mostrar_quantidade
-from painel.admin.filtros import Filtro, PeriodoEmDias, PorAplicativo
+from painel.admin.filtros import Filtro, PeriodoEmDias, PorAplicativo, ler_uuid
+from painel.admin.ingestao.consumo import desenhar_dias
 from painel.admin.tabela_grande import ListaComBarra, TabelaGrande
-
-MESES = 12  # um ano basta para ver a estação e a tendência
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsoDoMes:
-    """O uso de um mês civil. `percentual` da franquia atual (None sem franquia); `altura` de 0 a 100."""
-
-    mes: date
-    eventos: int
-    recusados: int
-    percentual: int | None
-    altura: int
-
-
-def somar_mes_atual() -> Coalesce:
-    """Anotação: eventos gravados no mês, por aplicativo. Índice: uso_unico_no_dia."""
-    do_mes = Uso.objects.filter(aplicativo=OuterRef("pk"), dia__gte=periodo_de(timezone.localdate()))
-    total = do_mes.order_by().values("aplicativo").annotate(total=Sum("quantidade_eventos")).values("total")
-    return Coalesce(Subquery(total), 0)
-
-
-def listar_meses(aplicativo_id: UUID, franquia: int | None, hoje: date) -> list[UsoDoMes]:
-    """Os últimos `MESES` meses, do mais antigo ao atual, os vazios também."""
-    meses = [_recuar(periodo_de(hoje), quantos) for quantos in range(MESES - 1, -1, -1)]
-    somas: dict[date, Mapping[str, Any]] = {
-        linha["mes"]: linha
-        for linha in Uso.objects.filter(aplicativo=aplicativo_id, dia__gte=meses[0])
-        .order_by()
-        .annotate(mes=TruncMonth("dia"))
-        .values("mes")
-        .annotate(eventos=Sum("quantidade_eventos"), recusados=Sum("quantidade_recusados"))
-    }
-    maior = max((linha["eventos"] for linha in somas.values()), default=0)
-    return [_montar_mes(mes, somas.get(mes, {}), franquia, maior) for mes in meses]
-
-
-def percentual_de(uso: int, franquia: int | None) -> int | None:
-    """O uso em % inteiros da franquia, para baixo (100 só quando acabou); None sem franquia."""
-    return uso * 100 // franquia if franquia else None
-
-
-def _montar_mes(mes: date, soma: Mapping[str, Any], franquia: int | None, maior: int) -> UsoDoMes:
-    eventos = soma.get("eventos", 0)
-    return UsoDoMes(
-        mes=mes,
-        eventos=eventos,
-        recusados=soma.get("recusados", 0),
-        percentual=percentual_de(eventos, franquia),
-        altura=-(-eventos * 100 // maior) if maior else 0,
-    )
-
-
-def _recuar(mes: date, quantos: int) -> date:
-    ordinal = mes.year * 12 + mes.month - 1 - quantos
-    return date(ordinal // 12, ordinal % 12 + 1, 1)
 
 
 class PorMotivo(Filtro):
@@ -101,7 +41,7 @@ class ListaDeContagens(TabelaGrande):
     def has_view_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
         return super().has_view_permission(request, obj) and obj is None
 
-    @display(description="dia")
+    @display(description="Dia")
     def no_dia(self, contagem: Uso | Recusa) -> str:
         return f"{contagem.dia:%d/%m/%Y}"
 
@@ -112,11 +52,17 @@ class UsoAdmin(ListaDeContagens):
     list_filter = (PorAplicativo, PeriodoEmDias)
     ordering = ("-dia", "aplicativo_id")  # índice uso_por_dia
 
-    @display(description="eventos gravados")
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Sobre a lista, o gráfico do aplicativo escolhido, ou de todos."""
+        lista = super().get_changelist_instance(request)
+        lista.grafico = desenhar_dias(ler_uuid(request.GET.get("aplicativo")), timezone.localdate())
+        return lista
+
+    @display(description="Eventos gravados")
     def eventos(self, uso: Uso) -> str:
         return mostrar_quantidade(uso.quantidade_eventos)
 
-    @display(description="eventos recusados")
+    @display(description="Eventos recusados")
     def recusados(self, uso: Uso) -> str:
         return mostrar_quantidade(uso.quantidade_recusados)
 
@@ -127,15 +73,15 @@ class RecusaAdmin(ListaDeContagens):
     list_filter = (PorAplicativo, PeriodoEmDias, PorMotivo)
     ordering = ("-dia", "motivo", "id")  # índice recusa_por_dia
 
-    @display(description="aplicativo")
+    @display(description="Aplicativo")
     def de_quem(self, recusa: Recusa) -> str:
         return recusa.aplicativo.nome if recusa.aplicativo else "desconhecido"
 
-    @display(description="requisições inteiras")
+    @display(description="Requisições inteiras")
     def requisicoes(self, recusa: Recusa) -> str:
         return mostrar_quantidade(recusa.quantidade_requisicoes)
 
-    @display(description="eventos")
+    @display(description="Eventos")
     def eventos(self, recusa: Recusa) -> str:
         return mostrar_quantidade(recusa.quantidade_eventos)
 
@@ -151,27 +97,27 @@ class AvisoFranquiaAdmin(ListaComBarra):
     def has_view_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
         return super().has_view_permission(request, obj) and obj is None
 
-    @display(description="mês")
+    @display(description="Mês")
     def periodo_do_aviso(self, aviso: AvisoFranquia) -> str:
         return f"{aviso.periodo:%m/%Y}"
 
-    @display(description="alcançou", label={80: "warning", 100: "danger"})
+    @display(description="Alcançou", label={80: "warning", 100: "danger"})
     def alcancou(self, aviso: AvisoFranquia) -> tuple[int, str]:
         return aviso.percentual, f"{aviso.percentual}% da franquia"
 
-    @display(description="uso")
+    @display(description="Uso")
     def uso(self, aviso: AvisoFranquia) -> str:
         return mostrar_quantidade(aviso.quantidade)
 
-    @display(description="franquia")
+    @display(description="Franquia")
     def franquia_de(self, aviso: AvisoFranquia) -> str:
         return mostrar_quantidade(aviso.franquia)
 
-    @display(description="avisado em")
+    @display(description="Avisado em")
     def avisado(self, aviso: AvisoFranquia) -> str:
         return mostrar_instante(aviso.criado_em)
 
-    @display(description="e-mail")
+    @display(description="E-mail")
     def enviado(self, aviso: AvisoFranquia) -> str:
         if aviso.enviado_em:
             return mostrar_instante(aviso.enviado_em)

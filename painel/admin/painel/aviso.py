@@ -84,23 +84,23 @@ class AvisoAdmin(TabelaGrande):
     def has_cuidado_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("painel.change_aviso")
 
-    @display(description="aviso")
+    @display(description="Aviso")
     def titulo_do_aviso(self, aviso: Aviso) -> SafeString | None:
         return resumir(aviso.titulo, 90)
 
-    @display(description="situação", label=CORES)
+    @display(description="Situação", label=CORES)
     def situacao(self, aviso: Aviso) -> str:
         return situacao_de(aviso, timezone.now())
 
-    @display(description="aberto em")
+    @display(description="Aberto em")
     def aberto(self, aviso: Aviso) -> SafeString | str:
         return mostrar_instante(aviso.aberto_em, com_ano=False)
 
-    @display(description="durou")
+    @display(description="Durou")
     def dura(self, aviso: Aviso) -> str:
         return mostrar_espera(aviso.aberto_em, aviso.resolvido_em or timezone.now())
 
-    @display(description="quem viu")
+    @display(description="Quem viu")
     def quem_viu(self, aviso: Aviso) -> str | None:
         return ", ".join(listar_quem_viu(aviso)) or None
 

@@ -89,24 +89,24 @@ class DestinoDeAvisoAdmin(ModelAdmin):
         """Nunca: as entregas apontam para ele. Desmarque “ativo”."""
         return False
 
-    @display(description="destino")
+    @display(description="Destino")
     def nome_e_situacao(self, destino: DestinoDeAviso) -> SafeString | str:
         if destino.ativo:
             return destino.nome
         return format_html('{} <span class="lastro-selo">desligado</span>', destino.nome)
 
-    @display(description="para")
+    @display(description="Para")
     def aonde(self, destino: DestinoDeAviso) -> str:
         """Do webhook, só o servidor: o caminho costuma trazer o segredo de quem recebe."""
         return destino.emails if destino.canal == Canal.EMAIL else urlsplit(destino.url).netloc
 
-    @display(description="de que")
+    @display(description="De que")
     def de_que(self, destino: DestinoDeAviso) -> str:
         if set(destino.tipos) == set(TipoDeAviso.values):
             return "tudo"
         return ", ".join(TipoDeAviso(tipo).label for tipo in destino.tipos)
 
-    @display(description="silêncio")
+    @display(description="Silêncio")
     def silencio(self, destino: DestinoDeAviso) -> str | None:
         if destino.silencio_de is None or destino.silencio_ate is None:
             return None

@@ -66,23 +66,23 @@ class EntregaDeAvisoAdmin(TabelaGrande):
     list_select_related = ("destino", "aplicativo", "aviso")
     ordering = ("-criada_em", "-id")  # índice entrega_por_criacao
 
-    @display(description="mensagem")
+    @display(description="Mensagem")
     def de_que(self, entrega: EntregaDeAviso) -> SafeString | None:
         return resumir(entrega.conteudo["titulo"], 80)
 
-    @display(description="para")
+    @display(description="Para")
     def para_quem(self, entrega: EntregaDeAviso) -> str:
         return nomear_ouvinte(entrega)
 
-    @display(description="situação", label=CORES_DAS_ENTREGAS)
+    @display(description="Situação", label=CORES_DAS_ENTREGAS)
     def estado(self, entrega: EntregaDeAviso) -> tuple[str, str]:
         return Situacao(entrega.situacao), entrega.get_situacao_display()
 
-    @display(description="criada em")
+    @display(description="Criada em")
     def quando(self, entrega: EntregaDeAviso) -> SafeString | str:
         return mostrar_instante(entrega.criada_em, com_ano=False)
 
-    @display(description="tentativas")
+    @display(description="Tentativas")
     def tentou(self, entrega: EntregaDeAviso) -> str:
         return mostrar_quantidade(entrega.tentativas)
 

@@ -59,15 +59,15 @@ class LimiarDeAvisoAdmin(ModelAdmin):
         )
         return super().changelist_view(request, {**(extra_context or {}), "padroes": padroes})
 
-    @display(description="integração")
+    @display(description="Integração")
     def de_quem(self, limiar: LimiarDeAviso) -> str:
         return str(limiar.integracao) if limiar.integracao else "todas"
 
-    @display(description="tipo de exceção")
+    @display(description="Tipo de exceção")
     def de_que(self, limiar: LimiarDeAviso) -> str:
         return TipoDeExcecao(limiar.excecao).label if limiar.excecao else "todos"
 
-    @display(description="avisa a partir de")
+    @display(description="Avisa a partir de")
     def a_partir_de(self, limiar: LimiarDeAviso) -> str:
         if not limiar.valor:
             return "não avisa"

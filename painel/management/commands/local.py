@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from config.comando import Comando
 from config.embutido import postgres, valkey
 from config.embutido.enderecos import Enderecos, apagar_enderecos, gravar_enderecos
 from config.embutido.pastas import ErroDePasta
@@ -53,7 +54,7 @@ class Pedido:
     processos_worker: int
 
 
-class Command(BaseCommand):
+class Command(Comando):
     """Inicia tudo, mostra por onde entrar e para tudo com Ctrl-C ou SIGTERM."""
 
     help = "Inicia o Lastro inteiro nesta máquina: PostgreSQL e Valkey embutidos, web, worker e beat."

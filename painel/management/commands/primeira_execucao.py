@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from config import ambiente
+from config.comando import Comando
 from ingestao.demonstracao import CHAVE_DE_DEMONSTRACAO
 from ingestao.models import Aplicativo
 
@@ -20,7 +20,7 @@ USUARIO = "admin"
 DOMINIOS_DE_DEMONSTRACAO = ["localhost", "127.0.0.1", "[::1]"]
 
 
-class Command(BaseCommand):
+class Command(Comando):
     help = "Cria o usuário do painel e o aplicativo de demonstração, se ainda não existem."
 
     def handle(self, *args: Any, **opcoes: Any) -> None:

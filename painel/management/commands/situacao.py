@@ -3,12 +3,11 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from config.comando import Comando
 from painel.situacao import retratar
 
 
-class Command(BaseCommand):
+class Command(Comando):
     help = "Imprime uma linha JSON: profundidade e idade das filas, linhas por tabela, exceções abertas, workers vivos."
 
     def handle(self, *args: Any, **opcoes: Any) -> None:

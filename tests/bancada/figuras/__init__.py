@@ -1,7 +1,7 @@
 """O registro das figuras. Uma figura nova é um módulo aqui e uma linha em `FIGURAS`."""
 
 from tests.bancada.contexto import Figura
-from tests.bancada.figuras import aceite, coletor, crescimento, eventos, recibos, retencao
+from tests.bancada.figuras import aceite, admin, coletor, crescimento, eventos, recibos, retencao
 
 # Na ordem em que rodam: as que enchem o banco ficam por último.
 FIGURAS = (
@@ -49,5 +49,10 @@ FIGURAS = (
         nome="retencao",
         explicacao="p95 (ms) do aceite enquanto a retenção apaga 1 milhão ÷ p95 sem ela",
         medir=retencao.medir,
+    ),
+    Figura(
+        nome="admin_10m",
+        explicacao="ms das listas do painel (mediana) com 10 milhões de eventos ÷ as mesmas sem eles",
+        medir=admin.medir,
     ),
 )

@@ -34,7 +34,7 @@ def carregar(arquivo: Path) -> tuple[Chamada, Contexto, list[dict[str, Any]]]:
         corpo=corpo,
     )
     assert amostra["fonte"], "toda amostra diz de onde veio"
-    contexto = Contexto(fuso=ZoneInfo(amostra.get("fuso", "UTC")), opcoes=amostra.get("opcoes", {}))
+    contexto = Contexto(fuso=ZoneInfo(amostra.get("fuso", "UTC")))
     return chamada, contexto, amostra["esperado"]
 
 
