@@ -17,10 +17,32 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils import timezone
 
-from dlr.models import Excecao, Integracao, RecepcaoPendente, RecusaDeCallback
-from ingestao.models import Aplicativo, AvisoFranquia, Lote, Sessao
+from dlr.models import (
+    Excecao,
+    Integracao,
+    RecepcaoPendente,
+    RecepcaoPorDia,
+    RecepcaoPorMinuto,
+    RecusaDeCallback,
+)
+from ingestao.models import (
+    Aplicativo,
+    AvisoFranquia,
+    Dispositivo,
+    Lote,
+    MedidaDeCaptura,
+    RecusaDeCaptura,
+    Sessao,
+    UsoPorMinuto,
+)
 from painel.avisos.rodada import rodar
-from painel.models import Autenticador, DestinoDeAviso, LimiarDeAviso, Revelacao
+from painel.models import (
+    Autenticador,
+    Canal,
+    DestinoDeAviso,
+    LimiarDeAviso,
+    Revelacao,
+)
 from painel.permissoes import ADMINISTRACAO, OPERACAO, PAPEIS, SUPORTE, aplicar_papeis
 from tests.painel.conftest import erro_js
 from tests.painel.recibos import criar, passar_a_janela, recibo
@@ -38,6 +60,9 @@ VE = {
     "ingestao_recusa": "A",
     "ingestao_avisofranquia": "A",
     "ingestao_lote": "OA",
+    "ingestao_usoporminuto": "A",
+    "ingestao_medidadecaptura": "SA",
+    "ingestao_recusadecaptura": "A",
     "dlr_integracao": "OA",
     "dlr_excecao": "OA",
     "dlr_mensagem": "OA",
@@ -45,6 +70,12 @@ VE = {
     "dlr_eventologico": "OA",
     "dlr_recusadecallback": "OA",
     "dlr_recepcaopendente": "OA",
+    "dlr_recepcaoporminuto": "OA",
+    "dlr_recepcaopordia": "OA",
+    "painel_aviso": "OA",
+    "painel_entregadeaviso": "OA",
+    "painel_destinodeaviso": "A",
+    "painel_limiardeaviso": "A",
     "auth_user": "A",
     "auth_group": "A",
     "admin_logentry": "A",
@@ -66,13 +97,21 @@ SO_LISTA = {  # tudo o que a linha tem está na lista: ninguém abre página
     "axes_accessattempt",
     "axes_accesslog",
 }
+# As contagens por trás dos gráficos: chega-se a elas pelos números da página inicial, não pelo menu.
+CONTAGENS = {
+    "ingestao_usoporminuto",
+    "ingestao_medidadecaptura",
+    "ingestao_recusadecaptura",
+    "dlr_recepcaoporminuto",
+    "dlr_recepcaopordia",
+}
 CRIA = {
     "ingestao_aplicativo": "A",
     "dlr_integracao": "A",
-    "auth_user": "A",
-    "auth_group": "A",
     "painel_destinodeaviso": "A",
     "painel_limiardeaviso": "A",
+    "auth_user": "A",
+    "auth_group": "A",
 }
 APAGA = {"auth_group": "A", "painel_limiardeaviso": "A"}
 OUTRAS = {
@@ -149,7 +188,7 @@ def quem_abre(nome: str) -> str | None:
         return CRIA.get(modelo, "")
     if acao == "delete":
         return APAGA.get(modelo, "")
-    return "" if acao in ("change", "history") and modelo in SO_LISTA else VE[modelo]
+    return "" if acao in ("change", "history") and modelo in SO_LISTA | CONTAGENS else VE[modelo]
 
 
 NOMES = sorted({rota.name for rota in listar_rotas(admin.site.get_urls()) if rota.name})
@@ -192,9 +231,24 @@ def um_de_cada(mandar: Callable[..., int], aplicativo: Aplicativo) -> None:
     Group.objects.create(name="Extra")
     AccessAttempt.objects.create(username="x", ip_address="10.0.0.1", failures_since_start=5)
     AccessLog.objects.create(username="x", ip_address="10.0.0.1")
-    DestinoDeAviso.objects.create(nome="Sala", canal="webhook", url="https://gancho.exemplo.com.br/")
+    contar_e_avisar(aplicativo)
+
+
+def contar_e_avisar(aplicativo: Aplicativo) -> None:
+    """As contagens por trás dos gráficos, e um aviso com a entrega dele."""
+    agora, integracao = timezone.now(), Integracao.objects.get()
+    hora = agora.replace(minute=0, second=0, microsecond=0)
+    camera = Dispositivo.objects.create(nome="Câmera", token_resumo="x" * 64)
+    UsoPorMinuto.objects.get_or_create(aplicativo=aplicativo, minuto=hora, motivo="x")
+    MedidaDeCaptura.objects.create(dispositivo=camera, hora=hora, medida="gravadas", quantidade=1)
+    RecusaDeCaptura.objects.create(dispositivo=camera, dia=timezone.localdate(), motivo="x", quantidade=1)
+    RecepcaoPorMinuto.objects.get_or_create(integracao=integracao, minuto=hora, motivo="x")
+    RecepcaoPorDia.objects.get_or_create(integracao=integracao, dia=timezone.localdate())
     LimiarDeAviso.objects.create(tipo="fila", valor=60)
-    rodar(timezone.now())  # há itens estacionados: um aviso e a entrega dele
+    sala = DestinoDeAviso(nome="Sala", canal=Canal.WEBHOOK, url="https://gancho.exemplo.com.br/x")
+    sala.trocar_segredo()
+    sala.save()
+    rodar(agora)
 
 
 def entrar_como(*papeis: str) -> Client:
@@ -281,7 +335,8 @@ def links_de(html: str) -> set[str]:
 def test_menu_tem_tudo_o_que_o_papel_abre_e_mais_nada(db: None, papel: str) -> None:
     menu = links_de(entrar_como(papel).get("/admin/segundo-fator/").text)
     for modelo, siglas in VE.items():
-        assert (reverse(f"admin:{modelo}_changelist") in menu) == (SIGLAS[papel] in siglas), modelo
+        esperado = SIGLAS[papel] in siglas and modelo not in CONTAGENS
+        assert (reverse(f"admin:{modelo}_changelist") in menu) == esperado, modelo
 
 
 def test_quem_nao_tem_papel_ve_o_que_fazer(db: None) -> None:
