@@ -144,7 +144,8 @@ def esperar_pouco(cabecalhos: Mapping[str, Any], consulta: str) -> Resposta:
 def _chegar(cabecalhos: Mapping[str, Any], consulta: str) -> Chegada | Resposta:
     """Autentica, anota o contato e olha se já há pedidos; um erro já vem como resposta."""
     try:
-        return atender(cabecalhos, lambda id_, agora: _ver(id_, agora, consulta))
+        chegada: Chegada = atender(cabecalhos, lambda id_, agora: _ver(id_, agora, consulta))
+        return chegada
     except (ErroDaApi, OperationalError, InterfaceError) as erro:
         return responder_falha(erro)
 

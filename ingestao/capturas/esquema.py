@@ -10,6 +10,7 @@ from ingestao.capturas.leitura import (
     QUADRO_MAXIMO_BYTES,
     QUADRO_MAXIMO_PX,
 )
+from ingestao.capturas.relatos import DESCARTADOS_MAXIMO
 from ingestao.eventos.esquema import ERRO
 from ingestao.models import MotivoIndisponivel
 
@@ -22,7 +23,7 @@ _SHA256 = {"type": "string", "pattern": "^[0-9a-fA-F]{64}$"}
 _ETIQUETA = {"type": "string", "maxLength": 60}
 _DESCARTADOS = {
     "type": ["object", "null"],
-    "additionalProperties": _INTEIRO,
+    "additionalProperties": {"type": "integer", "minimum": 0, "maximum": DESCARTADOS_MAXIMO},
     "description": "Motivo → quantos, desde o último ACK. Aplicado uma vez por `relato_id`.",
 }
 _LATENCIAS = {

@@ -47,13 +47,15 @@ _COLUNAS = {
 }
 _NOMES = ", ".join(_COLUNAS)
 _TIPOS = ", ".join(f"{coluna} {tipo}" for coluna, tipo in _COLUNAS.items())
+# O null do JSON é um payload; a expansão o confunde com a falta de um.
+_VALORES = _NOMES.replace("payload", "coalesce(payload, 'null')")
 
 # O corpo da requisição viaja uma vez, como uma peça só, e cada recorte é um pedaço dele: em Python nenhuma imagem é
 # copiada nem escrita como texto. Quem chega ao mesmo tempo com o mesmo id espera aqui o COMMIT do outro.
 SQL_GRAVAR_CAPTURAS = f"""
     INSERT INTO ingestao_captura (dispositivo_id, gravado_em, recorte, {_NOMES})
     SELECT %(dispositivo_id)s, statement_timestamp(),
-        substring(%(corpo)s FROM r.recorte_inicio + 1 FOR r.recorte_bytes), {_NOMES}
+        substring(%(corpo)s FROM r.recorte_inicio + 1 FOR r.recorte_bytes), {_VALORES}
     FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS}, recorte_inicio integer)
     ORDER BY id_evento
     ON CONFLICT (id_evento) DO NOTHING

@@ -24,6 +24,9 @@ from ingestao.capturas.campos import (
 LATENCIAS_MAXIMO = 1_000  # dez lotes cheios de ACKs
 MOTIVOS_MAXIMO = 20
 MOTIVO_CARACTERES = 40
+DESCARTADOS_MAXIMO = (
+    10**9
+)  # por motivo e relato; mais que isto é engano, e a soma dos relatos cabe num bigint
 RELATO_CARACTERES = 64
 BOOT_CARACTERES = 64
 VERSAO_CARACTERES = 60
@@ -93,13 +96,13 @@ def _ler_descartados(cru: Any) -> tuple[dict[str, int], int]:
     lidos: dict[str, int] = {}
     ruins = 0
     for motivo, quantos in cru.items():
-        if type(quantos) is not int or not 0 <= quantos <= INT63_MAXIMO:
+        if type(quantos) is not int or not 0 <= quantos <= DESCARTADOS_MAXIMO:
             ruins += 1
         elif quantos:
             nome = _FORA_DO_MOTIVO.sub("_", motivo.lower())[:MOTIVO_CARACTERES].strip("_") or OUTRO_MOTIVO
             if nome not in lidos and len(lidos) >= MOTIVOS_MAXIMO:
                 nome = OUTRO_MOTIVO
-            lidos[nome] = min(INT63_MAXIMO, lidos.get(nome, 0) + quantos)
+            lidos[nome] = lidos.get(nome, 0) + quantos
     return lidos, ruins
 
 

@@ -125,10 +125,12 @@ class Aparelho:
         )
 
     def enviar_pedaco(self, pedido: Any, offset: int, pedaco: bytes, **cabecalhos: str) -> Any:
+        tipo = cabecalhos.pop("tipo", "application/offset+octet-stream")
         return Client().patch(
             f"/captura/quadros/{pedido}",
             pedaco,
-            content_type=cabecalhos.pop("tipo", "application/offset+octet-stream"),
+            content_type=tipo,
+            CONTENT_TYPE=tipo,  # o cliente de testes o esquece com o corpo vazio
             headers={
                 **self.autorizacao,
                 "tus-resumable": "1.0.0",
