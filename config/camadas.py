@@ -20,6 +20,8 @@ from django_otp.middleware import OTPMiddleware
 
 PAINEL = "/admin"
 DOCUMENTACAO = "/api/docs"
+# A única resposta do painel que o navegador pode guardar: uma imagem, e ele pergunta de novo a cada vez que a mostra.
+SO_CONFERINDO = "private, no-cache"
 # O painel não usa nenhum destes; uma página injetada também não usará.
 SEM_APARELHOS = "camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"
 
@@ -84,5 +86,6 @@ class Cabecalhos(_SoNasPaginas):
         resposta = self.get_response(request)
         if request.path_info.startswith(PAINEL):
             resposta["Permissions-Policy"] = SEM_APARELHOS
-            resposta["Cache-Control"] = "no-store, private"
+            if resposta.get("Cache-Control") != SO_CONFERINDO:
+                resposta["Cache-Control"] = "no-store, private"
         return resposta

@@ -331,6 +331,7 @@ UNFOLD = {
     "STYLES": [
         lambda request: static("painel/painel.css"),
         lambda request: static("painel/graficos.css"),
+        lambda request: static("painel/capturas.css"),
     ],
     "SCRIPTS": [lambda request: static("painel/graficos.js")],
     "DASHBOARD_CALLBACK": "painel.inicio.views.montar_contexto",

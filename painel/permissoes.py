@@ -22,7 +22,11 @@ PAPEIS: Final[Mapping[str, Mapping[str, str]]] = {
         "ingestao.evento": "view",
         "ingestao.erro": "view change",  # change é a triagem: resolver, ignorar, reabrir, atribuir, anotar
         "ingestao.captura": "view",
-        "ingestao.pedido": "view add",  # add é abrir a contestação de uma captura
+        "ingestao.pedido": "view add",  # add é contestar uma captura, e desistir; view, também ver o quadro
+        "ingestao.capturarecusada": "view",
+        "ingestao.relatodedescarte": "view",
+        "ingestao.recusadecaptura": "view",
+        "ingestao.medidadecaptura": "view",
     },
     OPERACAO: {
         "dlr.excecao": "view change",  # change são os atos, cada um com motivo

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import redis
 from celery import current_app
+from django.db import connection
 from django.db.models import Count
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerForaDoAr
@@ -29,6 +31,14 @@ CONTADOS = {
 }
 CONTAGEM_MAXIMA = 1_000_000  # profundidade acima disto é "muito"; contar mais só atrasaria a resposta
 ESPERA_DOS_WORKERS_S = 1.0
+EXCECOES_CONTADAS = 50_000  # dezenas de milissegundos; quem tem mais que isso não precisa do número exato
+# Índice: excecao_por_situacao.
+SQL_EXCECOES_RECENTES = """
+    SELECT integracao_id, tipo, count(*) FROM (
+        SELECT integracao_id, tipo FROM dlr_excecao WHERE situacao = %(aberta)s
+        ORDER BY aberta_em DESC LIMIT %(teto)s
+    ) AS recente GROUP BY 1, 2
+"""
 
 
 def retratar() -> dict[str, Any]:
@@ -57,9 +67,21 @@ def contar_excecoes_abertas() -> dict[str, int]:
     return dict(abertas.values_list("tipo").annotate(quantas=Count("id")).order_by("tipo"))
 
 
+def contar_excecoes_recentes() -> dict[tuple[int, str], int]:
+    """(integração, tipo) → abertas, entre as `EXCECOES_CONTADAS` mais recentes: o custo não cresce com o acervo."""
+    parametros: dict[str, Any] = {"aberta": SituacaoDaExcecao.ABERTA.value, "teto": EXCECOES_CONTADAS}
+    with connection.cursor() as cursor:
+        cursor.execute(SQL_EXCECOES_RECENTES, parametros)
+        return {(integracao_id, tipo): quantas for integracao_id, tipo, quantas in cursor.fetchall()}
+
+
 def contar_workers() -> int | None:
     """Quantos workers respondem a um ping; None com o broker fora do ar."""
     try:
         return len(current_app.control.ping(timeout=ESPERA_DOS_WORKERS_S))
-    except (BrokerForaDoAr, OSError):
+    except (
+        BrokerForaDoAr,
+        redis.RedisError,
+        OSError,
+    ):  # quem cai no meio do ping não é embrulhado pelo kombu
         return None

@@ -1,7 +1,7 @@
 """As medidas como o painel e `/metricas` as leem: por hora ou dia, por aparelho e no total; e quem está calado."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -23,7 +23,7 @@ class Passo(StrEnum):
     DIA = "day"
 
 
-# Índices: medida_por_hora (todos os aparelhos) ou medida_unica (um só).
+# Índices: medida_por_hora (todos os aparelhos) ou medida_unica (alguns).
 SQL_SOMAR = """
     SELECT {grupo}, medida, faixa, sum(quantidade)::bigint
     FROM ingestao_medidadecaptura
@@ -33,25 +33,27 @@ SQL_SOMAR = """
 POR_PASSO = "date_trunc(%(passo)s, hora, %(fuso)s)"
 POR_DISPOSITIVO = "dispositivo_id"
 TUDO_JUNTO = "NULL::uuid"
-DE_UM = "AND dispositivo_id = %(dispositivo)s"
+DE_ALGUNS = "AND dispositivo_id = ANY(%(dispositivos)s)"
 
 
 def resumir(de: datetime, ate: datetime, dispositivo_id: UUID | None = None) -> Resumo:
     """As medidas de [de, ate), de um aparelho ou de todos. Conta horas cheias: a hora entra se começa no período."""
-    return resumir_contagens(_somar(TUDO_JUNTO, de, ate, dispositivo_id).get(None, Counter()))
+    return resumir_contagens(_somar(TUDO_JUNTO, de, ate, _so(dispositivo_id)).get(None, Counter()))
 
 
 def resumir_por_periodo(
     de: datetime, ate: datetime, passo: Passo, dispositivo_id: UUID | None = None
 ) -> list[tuple[datetime, Resumo]]:
     """A série, do mais antigo ao mais novo; só os pontos em que houve algo."""
-    somas = _somar(POR_PASSO, de, ate, dispositivo_id, passo=passo.value, fuso=settings.TIME_ZONE)
+    somas = _somar(POR_PASSO, de, ate, _so(dispositivo_id), passo=passo.value, fuso=settings.TIME_ZONE)
     return [(inicio, resumir_contagens(somas[inicio])) for inicio in sorted(somas)]
 
 
-def resumir_por_dispositivo(de: datetime, ate: datetime) -> dict[UUID, Resumo]:
-    """As medidas de cada aparelho que teve alguma no período."""
-    somas = _somar(POR_DISPOSITIVO, de, ate, None)
+def resumir_por_dispositivo(
+    de: datetime, ate: datetime, dispositivos: Sequence[UUID] | None = None
+) -> dict[UUID, Resumo]:
+    """As medidas de cada aparelho (ou só destes) que teve alguma no período."""
+    somas = _somar(POR_DISPOSITIVO, de, ate, dispositivos)
     return {dispositivo_id: resumir_contagens(contagens) for dispositivo_id, contagens in somas.items()}
 
 
@@ -77,16 +79,20 @@ def contar_situacao(agora: datetime) -> dict[str, int]:
     }
 
 
+def _so(dispositivo_id: UUID | None) -> list[UUID] | None:
+    return None if dispositivo_id is None else [dispositivo_id]
+
+
 def _somar(
-    grupo: str, de: datetime, ate: datetime, dispositivo_id: UUID | None, **mais: Any
+    grupo: str, de: datetime, ate: datetime, dispositivos: Sequence[UUID] | None, **mais: Any
 ) -> dict[Any, Contagens]:
-    """Grupo → contagens somadas do período."""
-    filtro = "" if dispositivo_id is None else DE_UM
+    """Grupo → contagens somadas do período, de todos os aparelhos ou só destes."""
+    filtro = "" if dispositivos is None else DE_ALGUNS
     somas: dict[Hashable, Contagens] = defaultdict(Counter)
     with connection.cursor() as cursor:
         cursor.execute(
             SQL_SOMAR.format(grupo=grupo, filtro=filtro),
-            {"de": de, "ate": ate, "dispositivo": dispositivo_id, **mais},
+            {"de": de, "ate": ate, "dispositivos": list(dispositivos or ()), **mais},
         )
         for chave, medida, faixa, quantidade in cursor.fetchall():
             somas[chave][medida, faixa] += quantidade

@@ -1,6 +1,7 @@
 """As telas do painel, um módulo por aplicativo do Django.
 
 - `dlr/`               integrações, exceções, mensagens, recepções e eventos dos recibos.
+- `capturas/`          aparelhos, capturas, contestações, medidas e recusas.
 - `ingestao/`          aplicativos, sessões, eventos, erros, uso, recusas, avisos e a caixa de entrada.
 - `painel/`            avisos, destinos, entregas e limiares.
 - `usuarios.py`        usuários, papéis e grupos.
@@ -19,9 +20,9 @@ from django.contrib import admin
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from painel.admin import dlr, entradas, ingestao, painel, trilha, usuarios
+from painel.admin import capturas, dlr, entradas, ingestao, painel, trilha, usuarios
 
 # As telas do django-otp mostram o segredo e deixam criar um para os outros: aqui só a própria pessoa o cria.
 admin.site.unregister((TOTPDevice, StaticDevice))
 
-__all__ = ["dlr", "entradas", "ingestao", "painel", "trilha", "usuarios"]
+__all__ = ["capturas", "dlr", "entradas", "ingestao", "painel", "trilha", "usuarios"]

@@ -16,6 +16,18 @@ MENU = (
         ),
     ),
     (
+        "Capturas",
+        (
+            ("Capturas", "photo_camera", "ingestao", "captura"),
+            ("Contestações", "gavel", "ingestao", "pedido"),
+            ("Aparelhos", "videocam", "ingestao", "dispositivo"),
+            ("Medidas", "monitoring", "ingestao", "medidadecaptura"),
+            ("Conflitos e inválidos", "rule", "ingestao", "capturarecusada"),
+            ("Descartes", "delete_sweep", "ingestao", "relatodedescarte"),
+            ("Chamadas recusadas", "block", "ingestao", "recusadecaptura"),
+        ),
+    ),
+    (
         "Recibos (DLR)",
         (
             ("Exceções", "assignment_late", "dlr", "excecao"),
@@ -64,6 +76,9 @@ MENU = (
 )
 
 
+# A porta de entrada de um modelo, quando não é a lista dele.
+ENTRADAS = {"medidadecaptura": "panorama"}
+
 # Quem não tem papel: sem item nenhum, o tema mostraria um erro em vez do menu.
 SEM_PAPEL = [
     {"title": "Segundo fator", "icon": "phonelink_lock", "link": reverse_lazy("admin:segundo_fator")}
@@ -75,7 +90,11 @@ def montar_navegacao(request: HttpRequest) -> list[dict[str, Any]]:
     grupos: list[dict[str, Any]] = []
     for titulo, itens in MENU:
         visiveis = [
-            {"title": nome, "icon": icone, "link": reverse(f"admin:{app}_{modelo}_changelist")}
+            {
+                "title": nome,
+                "icon": icone,
+                "link": reverse(f"admin:{app}_{modelo}_{ENTRADAS.get(modelo, 'changelist')}"),
+            }
             for nome, icone, app, modelo in itens
             if _pode_ver(request, app, modelo)
         ]

@@ -9,13 +9,17 @@ from django.utils import timezone
 
 from dlr.models import Verificacao
 from painel.admin.filtros import FICHAS, Escolha, Filtro
+from painel.admin.tabela_grande import CONTAGEM_MAXIMA
 
 UM_DIA = timedelta(hours=24)
+# A página inicial conta isto a cada cinco segundos, e a lista tem de dar a mesma conta. É também o teto das contagens.
+JANELA_RECENTE = CONTAGEM_MAXIMA
 
 
 class PorNovidade(Escolha):
-    """Erros vistos pela primeira vez há pouco."""
+    """Erros vistos pela primeira vez há pouco, entre os que ocorreram por último."""
 
+    janela = JANELA_RECENTE
     title = "novidade"
     parameter_name = "novidade"
     template = FICHAS
@@ -31,6 +35,7 @@ class PorNovidade(Escolha):
 class PorRegistro(Escolha):
     """Mensagens registradas há pouco, em qualquer integração: entre as mais recentes pela chave."""
 
+    janela = JANELA_RECENTE
     title = "registro"
     parameter_name = "registrada"
     template = FICHAS

@@ -52,10 +52,12 @@ class ListaOrdenada(ChangeList):
         # Sem contagem total, o “N resultados (mostrar tudo)” do cabeçalho do tema não diria a verdade.
         self.full_result_count = self.result_count
         self.has_filters = False  # o painel lateral do tema; a barra usa `filtros`
-        recortou = any(getattr(filtro, "recortou", False) for filtro in self.filtros)
+        janelas = [filtro.janela for filtro in self.filtros if getattr(filtro, "recortou", False)]
         # A busca do Django só devolve a consulta; o recorte dela vem anotado na requisição.
         self.aviso = getattr(request, "aviso_da_busca", "")
-        self.janela = JANELA_DE_BUSCA if recortou or getattr(request, "busca_recortada", False) else 0
+        if getattr(request, "busca_recortada", False):
+            janelas.append(JANELA_DE_BUSCA)
+        self.janela = min(janelas, default=0)
 
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: Sequence[str] | None = None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Q, Sum
 from django.utils import timezone
 
-from dlr.models import Excecao, Integracao, SituacaoDaExcecao, TipoDeExcecao
+from dlr.models import Integracao, TipoDeExcecao
 from ingestao.caixa.medida import medir
 from ingestao.capturas.consultas import listar_silenciosos
 from ingestao.eventos.cota import periodo_de
@@ -24,7 +24,7 @@ from ingestao.models import (
 )
 from painel.avisos.regras import ITENS_MAXIMOS, Item, Observacao, limiar_de_excecoes
 from painel.models import LimiarDeAviso, TipoDeAviso
-from painel.situacao import CAIXAS
+from painel.situacao import CAIXAS, contar_excecoes_recentes
 
 # Quanto basta para avisar, quando ninguém cadastrou outro.
 EXCECOES_PADRAO = 10
@@ -33,7 +33,6 @@ ESTACIONADOS_PADRAO = 1
 DESCARTES_PADRAO = 1
 DESLIGADO = 0
 
-EXCECOES_CONTADAS = 50_000  # ler tantas pelo índice são ~20 ms; acima do limiar não importa por quanto
 JANELA_DE_DESCARTES = timedelta(hours=1)
 CAUDA_DA_FRANQUIA = timedelta(days=1)  # o que se cruzou no fim do mês ainda é avisado depois da virada
 RELATOS_LIDOS = REGRESSOES_LIDAS = 5_000
@@ -148,18 +147,10 @@ def _descrever_regressao(erro: Erro) -> Item:
 
 
 def olhar_excecoes(contexto: Contexto) -> Iterator[Observacao]:
-    """Um por integração e tipo de exceção acima do limiar. Índice: excecao_por_situacao."""
-    abertas = Excecao.objects.filter(situacao=SituacaoDaExcecao.ABERTA).order_by("-aberta_em")
-    recentes = abertas.values("pk")[:EXCECOES_CONTADAS]
-    contagem = (
-        Excecao.objects.filter(pk__in=recentes)
-        .order_by()
-        .values_list("integracao_id", "tipo")
-        .annotate(quantas=Count("pk"))
-    )
+    """Um por integração e tipo de exceção acima do limiar."""
     limiares = contexto.limiares.get(TipoDeAviso.EXCECOES, {})
     slugs = dict(Integracao.objects.values_list("pk", "slug"))
-    for integracao_id, tipo, quantas in contagem:
+    for (integracao_id, tipo), quantas in contar_excecoes_recentes().items():
         limiar = limiar_de_excecoes(limiares, integracao_id, tipo, EXCECOES_PADRAO)
         if limiar != DESLIGADO and quantas >= limiar:
             yield Observacao(

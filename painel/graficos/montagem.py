@@ -50,24 +50,33 @@ def montar_barras(
 
 
 def montar_linhas(
-    *, id: str, titulo: str, rotulos: Sequence[Rotulo], series: Sequence[Serie], vazio: str
+    *,
+    id: str,
+    titulo: str,
+    rotulos: Sequence[Rotulo],
+    series: Sequence[Serie],
+    vazio: str,
+    mostrar: Mostrar = mostrar_duracao,
 ) -> Grafico:
-    """Linhas de durações em ms: a primeira cheia, as outras tracejadas. A legenda traz o último valor."""
+    """Linhas: a primeira cheia, as outras tracejadas. A legenda traz o último valor.
+
+    `mostrar` escreve um valor (None também); sem ele, são durações em ms.
+    """
     presentes = [serie for serie in series if any(valor is not None for valor in serie.valores)]
     teto = arredondar_teto(max((v for s in presentes for v in s.valores if v is not None), default=0))
     return Grafico(
         id=id,
         titulo=titulo,
-        descricao=_descrever_linhas(titulo, presentes, vazio),
-        colunas=[_alvo(i, rotulos, presentes) for i in range(len(rotulos))],
+        descricao=_descrever_linhas(titulo, presentes, vazio, mostrar),
+        colunas=[_alvo(i, rotulos, presentes, mostrar) for i in range(len(rotulos))],
         linhas=[_linha(serie, teto, tracejada=i > 0) for i, serie in enumerate(presentes)],
         legenda=[
-            Legenda(nome=s.nome, tom=s.tom, valor=mostrar_duracao(_ultimo(s)), url=s.url, tracejada=i > 0)
+            Legenda(nome=s.nome, tom=s.tom, valor=mostrar(_ultimo(s)), url=s.url, tracejada=i > 0)
             for i, s in enumerate(presentes)
         ],
         eixo=_eixo(rotulos),
-        valores=_valores(teto, mostrar_duracao),
-        tabela=_tabela(rotulos, presentes, mostrar_duracao),
+        valores=_valores(teto, mostrar),
+        tabela=_tabela(rotulos, presentes, mostrar),
         vazio="" if presentes else vazio,
     )
 
@@ -104,9 +113,9 @@ def _coluna(indice: int, rotulos: Sequence[Rotulo], series: Sequence[Serie], tet
     )
 
 
-def _alvo(indice: int, rotulos: Sequence[Rotulo], series: Sequence[Serie]) -> Coluna:
+def _alvo(indice: int, rotulos: Sequence[Rotulo], series: Sequence[Serie], mostrar: Mostrar) -> Coluna:
     passo = 100 / len(rotulos)
-    dica = _dica(rotulos[indice], series, indice, mostrar_duracao)
+    dica = _dica(rotulos[indice], series, indice, mostrar)
     return Coluna(x=_pc(indice * passo), largura=_pc(passo), pedacos=[], dica=dica)
 
 
@@ -172,10 +181,10 @@ def _descrever(titulo: str, rotulos: Sequence[Rotulo], series: Sequence[Serie], 
     return f"{titulo}, de {rotulos[0].longo} a {rotulos[-1].longo}. {totais}."
 
 
-def _descrever_linhas(titulo: str, series: Sequence[Serie], vazio: str) -> str:
+def _descrever_linhas(titulo: str, series: Sequence[Serie], vazio: str, mostrar: Mostrar) -> str:
     if not series:
         return vazio
-    ultimos = "; ".join(f"{serie.nome}: {mostrar_duracao(_ultimo(serie))}" for serie in series)
+    ultimos = "; ".join(f"{serie.nome}: {mostrar(_ultimo(serie))}" for serie in series)
     return f"{titulo}. Último valor: {ultimos}."
 
 

@@ -63,3 +63,23 @@ def mostrar_duracao(ms: float | None) -> str:
     if ms < 60_000:
         return f"{ms / 1_000:.1f}".removesuffix(".0").replace(".", ",") + " s"
     return f"{mostrar_contagem(round(ms / 60_000))} min"
+
+
+def mostrar_percentual(percentual: float | None) -> str:
+    """`12%`, `0,4%`; — quando não se mediu. Entra em pontos percentuais (0 a 100)."""
+    if percentual is None:
+        return NAO_SE_MEDIU
+    casas = 1 if 0 < percentual < 10 else 0
+    return f"{percentual:.{casas}f}".removesuffix(".0").replace(".", ",") + "%"
+
+
+def mostrar_bytes(quantos: float | None) -> str:
+    """`850 B`, `21 kB`, `1,4 MB`, em potências de mil; — quando não se mediu."""
+    if quantos is None:
+        return NAO_SE_MEDIU
+    for divisor, unidade in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if quantos >= divisor:
+            escala = quantos / divisor
+            casas = 1 if escala < 10 else 0
+            return f"{escala:.{casas}f}".removesuffix(".0").replace(".", ",") + f" {unidade}"
+    return f"{round(quantos)} B"

@@ -162,7 +162,7 @@ def montar_fluxos(chegadas: Chegadas, visao: Visao) -> list[dict[str, Any]]:
     listas = {
         SITES: (visao.lista(Uso, periodo="hoje") or visao.lista(Evento, periodo="hoje"), Recusa),
         RECIBOS: (visao.lista(RecepcaoPorDia, periodo="hoje"), RecusaDeCallback),
-        CAPTURAS: (visao.lista(Captura), RecusaDeCaptura),
+        CAPTURAS: (visao.lista(Captura, periodo="hoje", situacao="todas"), RecusaDeCaptura),
     }
     rotulos = {SITES: "Eventos de sites hoje", RECIBOS: "Recibos hoje", CAPTURAS: "Capturas hoje"}
     icones = {SITES: "web", RECIBOS: "sms", CAPTURAS: "photo_camera"}
@@ -196,7 +196,7 @@ def _entradas(
         RECIBOS: visao.lista(RecepcaoPorMinuto, periodo="hora", motivo="-")
         if da_hora
         else visao.lista(RecepcaoPorDia, periodo="30d"),
-        CAPTURAS: visao.lista(Captura),
+        CAPTURAS: visao.lista(Captura, periodo="hora" if da_hora else "30d", situacao="todas"),
     }
     zeros = [0] * len(rotulos)
     series = [

@@ -9,18 +9,21 @@ from django.db.models import QuerySet
 
 from ingestao.models import Erro, EstadoDoErro
 from painel.admin.ficha import mostrar_espera
+from painel.admin.recentes import JANELA_RECENTE
 from painel.admin.tabela_grande import CONTAGEM_MAXIMA
 from painel.admin.texto_alheio import resumir
 from painel.inicio.visao import Visao
 
 LISTADOS = 6  # de cada: a altura das filas e da franquia, ao lado
 
-# Um erro novo também ocorreu há pouco: o índice erro_por_ocorrencia serve. O outro é erro_que_regrediu.
+# Um erro novo também ocorreu há pouco: está entre os últimos do índice erro_por_ocorrencia, na janela do filtro da
+# lista. O outro índice é erro_que_regrediu.
 SQL_CONTAR = """
     SELECT
-        (SELECT count(*) FROM (SELECT 1 FROM ingestao_erro
-            WHERE ultima_ocorrencia_em >= %(desde)s AND primeira_ocorrencia_em >= %(desde)s AND estado = 'aberto'
-            LIMIT %(teto)s) AS n),
+        (SELECT count(*) FROM (
+            SELECT primeira_ocorrencia_em, estado FROM ingestao_erro
+            ORDER BY ultima_ocorrencia_em DESC LIMIT %(janela)s + 1
+        ) AS n WHERE primeira_ocorrencia_em >= %(desde)s AND estado = 'aberto'),
         (SELECT count(*) FROM (SELECT 1 FROM ingestao_erro
             WHERE regrediu_em IS NOT NULL AND estado = 'aberto' LIMIT %(teto)s) AS r)
 """
@@ -40,7 +43,7 @@ def buscar_erros(agora: datetime) -> Erros:
     """Três idas ao banco."""
     desde = agora - timedelta(hours=24)
     with connection.cursor() as cursor:
-        cursor.execute(SQL_CONTAR, {"desde": desde, "teto": CONTAGEM_MAXIMA + 1})
+        cursor.execute(SQL_CONTAR, {"desde": desde, "janela": JANELA_RECENTE, "teto": CONTAGEM_MAXIMA + 1})
         qtd_novos, qtd_regredidos = cursor.fetchone()
     abertos = Erro.objects.filter(estado=EstadoDoErro.ABERTO).select_related("aplicativo")
     novos = abertos.filter(ultima_ocorrencia_em__gte=desde, primeira_ocorrencia_em__gte=desde)

@@ -7,12 +7,11 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Min, Sum
 
-from dlr.models import Excecao, Mensagem, Projecao, RecusaDeCallback, SituacaoDaExcecao, Verificacao
+from dlr.models import Mensagem, Projecao, RecusaDeCallback, Verificacao
 from ingestao.eventos.cota import periodo_de
 from ingestao.models import Erro, EstadoDoErro, Recusa, RecusaDeCaptura, Uso
 from painel.models import Aviso, EntregaDeAviso
 
-EXCECOES_CONTADAS = 50_000  # ~20 ms pelo índice; quem tem mais que isso não precisa do número exato
 LINHAS_CONTADAS = 20_000  # até aqui a distribuição de uma coluna é contada; daí em diante, estimada
 APLICATIVOS_COM_FRANQUIA = 500
 
@@ -57,13 +56,6 @@ def somar_recusas(hoje: date) -> dict[str, dict[str, int]]:
         "captura": RecusaDeCaptura.objects.filter(dia=hoje).values_list("motivo").annotate(Sum("quantidade")),
     }
     return {fluxo: dict(soma.order_by("motivo")) for fluxo, soma in somas.items()}
-
-
-def contar_excecoes() -> dict[str, int]:
-    """Exceções abertas por tipo, entre as `EXCECOES_CONTADAS` mais recentes. Índice: excecao_por_situacao."""
-    abertas = Excecao.objects.filter(situacao=SituacaoDaExcecao.ABERTA).order_by("-aberta_em")
-    recentes = Excecao.objects.filter(pk__in=abertas.values("pk")[:EXCECOES_CONTADAS])
-    return dict(recentes.order_by().values_list("tipo").annotate(Count("pk")))
 
 
 def contar_mensagens() -> dict[tuple[str, str], int]:

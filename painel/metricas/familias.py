@@ -1,6 +1,7 @@
 """As famílias de `/metricas`: o nome, a unidade e a ajuda de cada uma, e de onde vem o número."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from ingestao.capturas.consultas import contar_situacao, resumir
 from ingestao.capturas.medidas import truncar_na_hora
 from painel.metricas import consultas
 from painel.metricas.vivos import workers_vivos
-from painel.situacao import CAIXAS
+from painel.situacao import CAIXAS, contar_excecoes_recentes
 
 FILA_CONTADA = 100_000  # itens; o dobro do maior teto da porta
 UM_EM_MS = 1_000
@@ -85,11 +86,14 @@ def medir_filas() -> Iterator[Metric]:
 
 
 def medir_recibos() -> Iterator[Metric]:
+    excecoes: Counter[tuple[str]] = Counter()
+    for (_integracao, tipo), quantas in contar_excecoes_recentes().items():
+        excecoes[(tipo,)] += quantas
     yield _familia(
         "excecoes_abertas",
         "Exceções de recibos abertas, por tipo (até 50.000).",
         ("tipo",),
-        {(tipo,): quantas for tipo, quantas in consultas.contar_excecoes().items()},
+        excecoes,
     )
     yield _familia(
         "mensagens",

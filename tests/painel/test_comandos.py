@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
+from celery import current_app
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from config import ambiente
 from dlr.models import Excecao, Integracao, RecepcaoPendente
@@ -85,6 +88,17 @@ def test_situacao_conta_filas_linhas_e_workers(db: None) -> None:
     assert situacao["capturas"] == {"dispositivos": 0, "silenciosos": 0, "pedidos_abertos": 0}
     assert situacao["excecoes_abertas"] == {}
     assert situacao["workers_vivos"] == 0
+
+
+@pytest.mark.parametrize("queda", [redis.ConnectionError("fechou"), OperationalError("recusou"), OSError()])
+def test_situacao_com_o_broker_que_cai_no_meio_do_ping_diz_que_nao_sabe(
+    db: None, monkeypatch: pytest.MonkeyPatch, queda: Exception
+) -> None:
+    def cair(**_: Any) -> None:
+        raise queda
+
+    monkeypatch.setattr(current_app.control, "ping", cair)
+    assert rodar("situacao")["workers_vivos"] is None
 
 
 def test_situacao_conta_recepcoes_na_caixa_e_excecoes_abertas_por_tipo(db: None) -> None:

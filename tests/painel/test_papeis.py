@@ -44,6 +44,8 @@ from painel.models import (
     Revelacao,
 )
 from painel.permissoes import ADMINISTRACAO, OPERACAO, PAPEIS, SUPORTE, aplicar_papeis
+from tests.ingestao.capturas.conftest import deposito  # noqa: F401 (os quadros vão para a pasta do teste)
+from tests.painel.aparelhos import Campo
 from tests.painel.conftest import erro_js
 from tests.painel.recibos import criar, passar_a_janela, recibo
 
@@ -60,9 +62,16 @@ VE = {
     "ingestao_recusa": "A",
     "ingestao_avisofranquia": "A",
     "ingestao_lote": "OA",
-    "ingestao_usoporminuto": "A",
+    "ingestao_captura": "SA",
+    "ingestao_pedido": "SA",
+    "ingestao_dispositivo": "A",
     "ingestao_medidadecaptura": "SA",
-    "ingestao_recusadecaptura": "A",
+    "ingestao_capturarecusada": "SA",
+    "ingestao_relatodedescarte": "SA",
+    "ingestao_recusadecaptura": "SA",
+    "ingestao_usoporminuto": "A",
+    "dlr_recepcaoporminuto": "OA",
+    "dlr_recepcaopordia": "OA",
     "dlr_integracao": "OA",
     "dlr_excecao": "OA",
     "dlr_mensagem": "OA",
@@ -70,8 +79,6 @@ VE = {
     "dlr_eventologico": "OA",
     "dlr_recusadecallback": "OA",
     "dlr_recepcaopendente": "OA",
-    "dlr_recepcaoporminuto": "OA",
-    "dlr_recepcaopordia": "OA",
     "painel_aviso": "OA",
     "painel_entregadeaviso": "OA",
     "painel_destinodeaviso": "A",
@@ -87,6 +94,14 @@ SO_LISTA = {  # tudo o que a linha tem está na lista: ninguém abre página
     "ingestao_uso",
     "ingestao_recusa",
     "ingestao_avisofranquia",
+    "ingestao_pedido",
+    "ingestao_medidadecaptura",
+    "ingestao_capturarecusada",
+    "ingestao_relatodedescarte",
+    "ingestao_recusadecaptura",
+    "ingestao_usoporminuto",
+    "dlr_recepcaoporminuto",
+    "dlr_recepcaopordia",
     "dlr_recusadecallback",
     "admin_logentry",
     "painel_revelacao",
@@ -96,13 +111,12 @@ SO_LISTA = {  # tudo o que a linha tem está na lista: ninguém abre página
 # As contagens por trás dos gráficos: chega-se a elas pelos números da página inicial, não pelo menu.
 CONTAGENS = {
     "ingestao_usoporminuto",
-    "ingestao_medidadecaptura",
-    "ingestao_recusadecaptura",
     "dlr_recepcaoporminuto",
     "dlr_recepcaopordia",
 }
 CRIA = {
     "ingestao_aplicativo": "A",
+    "ingestao_dispositivo": "A",
     "dlr_integracao": "A",
     "painel_destinodeaviso": "A",
     "painel_limiardeaviso": "A",
@@ -114,6 +128,20 @@ OUTRAS = {
     "ingestao_aplicativo_trocar_a_chave": "A",
     "ingestao_aplicativo_excluir": "A",
     "ingestao_aplicativo_restaurar": "A",
+    "ingestao_dispositivo_trocar_o_token": "A",
+    "ingestao_dispositivo_desligar": "A",
+    "ingestao_dispositivo_religar": "A",
+    "ingestao_dispositivo_excluir": "A",
+    "ingestao_dispositivo_restaurar": "A",
+    "ingestao_captura_recorte": "SA",
+    "ingestao_captura_contestar": "SA",
+    "ingestao_captura_excluir": "A",
+    "ingestao_captura_restaurar": "A",
+    "ingestao_captura_revelacao": "A",
+    "ingestao_pedido_cancelar": "SA",
+    "ingestao_pedido_quadro": "SA",
+    "ingestao_pedido_imagem": "SA",
+    "ingestao_medidadecaptura_panorama": "SA",
     "ingestao_erro_triagem": "SA",
     "ingestao_lote_reexecucao": "OA",
     "dlr_recepcaopendente_reexecucao": "OA",
@@ -221,6 +249,7 @@ def um_de_cada(mandar: Callable[..., int], aplicativo: Aplicativo) -> None:
         criado_em=timezone.now(),
     )
     outra = User.objects.create_user("carla", is_staff=True)
+    Campo.montar(outra)
     Autenticador.objects.create(user=outra, name="aplicativo")
     LogEntry.objects.log_actions(outra.pk, [outra], CHANGE, "x")
     Revelacao.objects.create(autor=outra, o_que="x", modelo="dlr.mensagem", registro_id="1")
@@ -455,6 +484,17 @@ def test_papeis_nao_dao_permissao_por_engano(db: None) -> None:
     da_operacao = Group.objects.get(name=OPERACAO).permissions.values_list("codename", flat=True)
     assert not {"revelar", "change_integracao", "delete_integracao", "change_user"} & set(da_operacao)
     do_suporte = set(Group.objects.get(name=SUPORTE).permissions.values_list("codename", flat=True))
-    esperado = {"view_sessao", "view_evento", "view_erro", "change_erro"}
-    assert esperado <= do_suporte <= esperado | {"view_captura", "view_pedido", "add_pedido"}
+    assert do_suporte == {
+        "view_sessao",
+        "view_evento",
+        "view_erro",
+        "change_erro",
+        "view_captura",
+        "view_pedido",
+        "add_pedido",
+        "view_capturarecusada",
+        "view_relatodedescarte",
+        "view_recusadecaptura",
+        "view_medidadecaptura",
+    }
     assert Sessao._meta.label_lower in PAPEIS[SUPORTE]

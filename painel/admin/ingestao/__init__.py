@@ -2,7 +2,7 @@
 
 - `aplicativo.py`  a lista e o formulário; trocar a chave, excluir, restaurar.
 - `uso.py` `consumo.py`  uso, recusas e avisos; os gráficos do mês, dos doze meses e dos dias.
-- `minuto.py` `medida.py`  as contagens por trás dos gráficos da página inicial.
+- `minuto.py`              as contagens por trás dos gráficos da página inicial.
 - `sessao.py` `evento.py` `erro.py`  o que os sites mandaram.
 - `linha_do_tempo.py`  a história de uma sessão, com as repetições juntas.
 - `busca.py`       achar sessões e eventos: por id, por pessoa, por texto num aplicativo e num período.
@@ -11,6 +11,6 @@
 - `lote.py`        a caixa de entrada e o reexecutar.
 """
 
-from painel.admin.ingestao import aplicativo, erro, evento, lote, medida, minuto, sessao, uso
+from painel.admin.ingestao import aplicativo, erro, evento, lote, minuto, sessao, uso
 
-__all__ = ["aplicativo", "erro", "evento", "lote", "medida", "minuto", "sessao", "uso"]
+__all__ = ["aplicativo", "erro", "evento", "lote", "minuto", "sessao", "uso"]

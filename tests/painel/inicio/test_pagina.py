@@ -2,6 +2,7 @@
 
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -201,8 +202,9 @@ def test_retrato_so_para_quem_entra(client: Client, db: None) -> None:
     assert "no-store" in resposta["Cache-Control"]
 
 
+TABELAS_GRANDES = ("ingestao_evento", "ingestao_sessao", "dlr_recepcao", "dlr_eventologico", "dlr_ocorrencia")
 # O orçamento: se subir, algo passou a consultar por linha, ou um bloco ganhou consulta sem que se decidisse.
-CONSULTAS = 22  # o segundo fator de quem entrou é uma delas
+CONSULTAS = 21  # o segundo fator de quem entrou é uma delas
 
 
 def test_numero_de_consultas_nao_depende_dos_dados(
@@ -214,3 +216,20 @@ def test_numero_de_consultas_nao_depende_dos_dados(
     request.getfixturevalue("movimento")
     with django_assert_num_queries(CONSULTAS):
         painel.get("/admin/inicio/retrato")
+
+
+def test_nenhuma_consulta_le_as_tabelas_grandes(
+    painel: Client, movimento: SimpleNamespace, django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(CONSULTAS + 10) as consultas:
+        painel.get("/admin/inicio/retrato")
+    lidas = " ".join(consulta["sql"] for consulta in consultas.captured_queries)
+    assert [tabela for tabela in TABELAS_GRANDES if re.search(rf"\b{tabela}\b", lidas)] == []
+    assert "dlr_mensagem" in lidas  # a procura acha o que está lá
+
+
+def test_mensagens_alem_da_janela_se_dizem(
+    painel: Client, monkeypatch: pytest.MonkeyPatch, movimento: Any
+) -> None:
+    monkeypatch.setattr("painel.inicio.mensagens.JANELA_RECENTE", 3)
+    assert "As 3 mais recentes." in texto_de(blocos_de(painel)["mensagens"])

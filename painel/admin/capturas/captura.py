@@ -1,0 +1,303 @@
+"""Capturas: a lista com miniaturas e a página com tudo o que se sabe de uma."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+from unfold.decorators import display
+
+from ingestao.models import AtoDeCaptura, Captura, CapturaRecusada, Pedido, SituacaoDoPedido
+from painel.admin.capturas.andamento import contar_ato, descrever_andamento
+from painel.admin.capturas.contestacao import conduzir_ato, listar_botoes
+from painel.admin.capturas.desenho import calcular_razao, desenhar
+from painel.admin.capturas.filtros import (
+    PeriodoLongo,
+    PorAparelho,
+    PorContestacao,
+    PorExclusaoDeCaptura,
+    PorHora,
+    PorRecorte,
+    PorReenvio,
+)
+from painel.admin.capturas.imagens import responder_recorte
+from painel.admin.capturas.tempos import POR_QUE, montar_tempos
+from painel.admin.ficha import VAZIO, Linha, mostrar_instante, mostrar_quantidade
+from painel.admin.filtros import ler_uuid
+from painel.admin.inerte import neutralizar
+from painel.admin.revelacao import ComRevelacao, leitor
+from painel.admin.tabela_grande import TabelaGrande, recortar
+from painel.admin.texto_alheio import escrever_json, resumir
+from painel.graficos import mostrar_bytes, mostrar_duracao, mostrar_percentual
+
+ATOS_NA_TRILHA = 1_000  # cada olhada é um ato; os mais recentes bastam, e a página diz que há mais
+RECUSAS_NA_PAGINA = 50
+CORES_DOS_PEDIDOS = {
+    SituacaoDoPedido.ABERTO.value: "info",
+    SituacaoDoPedido.ATENDIDO.value: "success",
+    SituacaoDoPedido.CANCELADO.value: "",
+}
+
+
+@admin.register(Captura)
+class CapturaAdmin(ComRevelacao, TabelaGrande):
+    o_que_revela = "os telefones e os segredos do payload"
+    change_form_template = "painel/capturas/captura.html"
+    list_display = (
+        "miniatura",
+        "gravada",
+        "aparelho",
+        "capturada",
+        "o_que",
+        "latencia",
+        "tentativas",
+        "contestacao",
+    )
+    list_display_links = ("miniatura", "gravada")
+    list_filter = (
+        PorAparelho,
+        PeriodoLongo,
+        PorExclusaoDeCaptura,
+        PorRecorte,
+        PorContestacao,
+        PorHora,
+        PorReenvio,
+    )
+    list_select_related = ("dispositivo",)
+    search_fields = ("id_evento",)
+    search_help_text = "Id do evento, ou um texto do payload (uma placa)"
+    ordering = ("-gravado_em", "-id_evento")  # índices captura_por_gravacao e captura_do_dispositivo
+    tem_historico = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Captura]:
+        """Sem os bytes da imagem: quem os quer é a rota do recorte."""
+        return super().get_queryset(request).select_related("dispositivo").defer("recorte")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet, search_term: str
+    ) -> tuple[QuerySet, bool]:
+        termo = search_term.strip().replace("\0", "")
+        if not termo:
+            return queryset, False
+        if (id_evento := ler_uuid(termo)) is not None:
+            return queryset.filter(pk=id_evento), False
+        queryset, recortou = recortar(queryset, "gravado_em")
+        request.busca_recortada = recortou  # type: ignore[attr-defined]
+        texto = Cast("payload", TextField())
+        return queryset.annotate(payload_em_texto=texto).filter(payload_em_texto__icontains=termo), False
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Anota nas linhas a última contestação de cada uma: uma consulta por página."""
+        lista = super().get_changelist_instance(request)
+        pedidos = Pedido.objects.filter(captura__in=[c.pk for c in lista.result_list]).order_by("aberto_em")
+        ultimos = {pedido.captura_id: pedido for pedido in pedidos}
+        for captura in lista.result_list:
+            captura.ultimo_pedido = ultimos.get(captura.pk)
+        return lista
+
+    @display(description="recorte")
+    def miniatura(self, captura: Captura) -> SafeString:
+        if not captura.recorte_sha256:
+            por_que = neutralizar(captura.sem_recorte.replace("_", " ")) or "sem recorte"
+            return format_html(
+                '<span class="captura-miniatura captura-sem" title="{}">sem imagem</span>', por_que
+            )
+        return format_html(
+            '<span class="captura-miniatura"><img src="{}" alt="Recorte" loading="lazy" decoding="async"></span>',
+            reverse("admin:ingestao_captura_recorte", args=[captura.pk]),
+        )
+
+    @display(description="gravada em")
+    def gravada(self, captura: Captura) -> SafeString | str:
+        return mostrar_instante(captura.gravado_em, com_ano=False)
+
+    @display(description="aparelho")
+    def aparelho(self, captura: Captura) -> SafeString | None:
+        return resumir(captura.dispositivo.nome, 40)
+
+    @display(description="capturada em")
+    def capturada(self, captura: Captura) -> SafeString | str:
+        if not captura.hora_suspeita:
+            return mostrar_instante(captura.capturado_em, com_ano=False)
+        return format_html(
+            '{} <span class="lastro-selo lastro-selo-warning" title="{}">hora suspeita</span>',
+            mostrar_instante(captura.capturado_em),
+            POR_QUE.get(captura.hora_suspeita, captura.hora_suspeita),  # type: ignore[call-overload]
+        )
+
+    @display(description="o quê")
+    def o_que(self, captura: Captura) -> SafeString | str:
+        excluida = format_html('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
+        return format_html("{}{}", excluida if captura.deletado else "", descrever(captura.payload))
+
+    @display(description="até o ACK")
+    def latencia(self, captura: Captura) -> str:
+        return mostrar_duracao(captura.latencia_ms)
+
+    @display(description="chegou")
+    def tentativas(self, captura: Captura) -> SafeString | str:
+        vezes = 1 + captura.reenvios_link + captura.reenvios_fila
+        if vezes == 1:
+            return "1 vez"
+        return format_html(
+            '<span title="{} por link, {} por fila">{} vezes</span>',
+            captura.reenvios_link,
+            captura.reenvios_fila,
+            vezes,
+        )
+
+    @display(description="contestação")
+    def contestacao(self, captura: Any) -> SafeString | str:
+        if captura.ultimo_pedido is None:
+            return VAZIO
+        return format_html(
+            '<span class="lastro-selo lastro-selo-{}">{}</span>',
+            CORES_DOS_PEDIDOS.get(captura.ultimo_pedido.situacao, "danger") or "base",
+            captura.ultimo_pedido.get_situacao_display(),
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        protegida = self.admin_site.admin_view
+        rotas = [
+            path(
+                "<uuid:id_evento>/recorte/",
+                protegida(require_safe(self.mostrar_recorte), cacheable=True),
+                name="ingestao_captura_recorte",
+            )
+        ]
+        rotas += [
+            path(
+                f"<uuid:id_evento>/{ato}/",
+                protegida(self.agir),
+                {"ato": ato},
+                name=f"ingestao_captura_{ato}",
+            )
+            for ato in ("contestar", "excluir", "restaurar")
+        ]
+        return [*rotas, *super().get_urls()]
+
+    def mostrar_recorte(self, request: HttpRequest, id_evento: UUID) -> HttpResponseBase:
+        """O JPEG do recorte, para a lista e para a página."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return responder_recorte(request, id_evento)
+
+    def agir(self, request: HttpRequest, id_evento: UUID, ato: str) -> HttpResponse:
+        """Contestar, excluir ou restaurar, com motivo."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        captura = self.get_queryset(request).filter(pk=id_evento).first()
+        if captura is None:
+            raise Http404("Não há captura com este id.")
+        return conduzir_ato(self, request, ato, captura)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        return super().get_object(request, object_id, from_field) if ler_uuid(object_id) else None
+
+    def nomear(self, registro: Captura) -> str:
+        return f"Captura {str(registro.pk)[:8]}"
+
+    def montar_pagina(self, request: HttpRequest, registro: Captura) -> dict[str, Any]:
+        agora = timezone.now()
+        ler = leitor(request)
+        pedidos = []
+        if request.user.has_perm("ingestao.view_pedido"):
+            pedidos = list(registro.pedidos.select_related("aberto_por").order_by("-aberto_em", "-id"))
+        aberto = next((p for p in pedidos if p.situacao == SituacaoDoPedido.ABERTO), None)
+        atos = AtoDeCaptura.objects.filter(captura=registro.pk).select_related("autor").order_by("-id")
+        recentes = list(atos[: ATOS_NA_TRILHA + 1])
+        return {
+            "nome": neutralizar(registro.dispositivo.nome),
+            "numeros": _numeros(registro),
+            "desenho": desenhar(registro),
+            "tem_recorte": bool(registro.recorte_sha256),
+            "sem_recorte": neutralizar(registro.sem_recorte.replace("_", " ")),
+            "imagem": _imagem(registro),
+            "tempos": montar_tempos(registro),
+            "identidade": _identidade(registro),
+            "payload": ler(escrever_json(registro.payload)),
+            "pedidos": [
+                (p, descrever_andamento(p, registro.dispositivo, agora), ler(p.motivo)) for p in pedidos
+            ],
+            "pode_cancelar": request.user.has_perm("ingestao.add_pedido"),
+            "botoes": listar_botoes(request, registro, aberto),
+            "trilha": [contar_ato(ato) for ato in reversed(recentes[:ATOS_NA_TRILHA])],
+            "trilha_cortada": len(recentes) > ATOS_NA_TRILHA,
+            "recusas": [
+                {"recusa": recusa, "aparelho": neutralizar(recusa.dispositivo.nome)}
+                for recusa in CapturaRecusada.objects.filter(id_evento=registro.pk)
+                .select_related("dispositivo")
+                .order_by("-ultima_em")[:RECUSAS_NA_PAGINA]
+            ],
+        }
+
+
+def descrever(payload: Any) -> SafeString | str:
+    """O payload numa linha: `placa: ABC1D23 · confianca: 0.93`; sempre mascarado, como em toda lista."""
+    if isinstance(payload, dict):
+        texto = " · ".join(f"{chave}: {_compacto(valor)}" for chave, valor in payload.items())
+    else:
+        texto = _compacto(payload)
+    return resumir(texto) or VAZIO
+
+
+def _compacto(valor: Any) -> str:
+    return valor if isinstance(valor, str) else json.dumps(valor, ensure_ascii=False)
+
+
+def _numeros(captura: Captura) -> list[Linha]:
+    reenvios = captura.reenvios_link + captura.reenvios_fila
+    detalhe = f" ({captura.reenvios_link} por link, {captura.reenvios_fila} por fila)" if reenvios else ""
+    return [
+        Linha(rotulo="Gravada em", valor=mostrar_instante(captura.gravado_em)),
+        Linha(rotulo="Da captura ao ACK", valor=mostrar_duracao(captura.latencia_ms)),
+        Linha(rotulo="Maior tentativa", valor=mostrar_quantidade(captura.maior_tentativa)),
+        Linha(rotulo="Reenvios", valor=f"{mostrar_quantidade(reenvios)}{detalhe}"),
+        Linha(rotulo="Recorte ÷ quadro", valor=mostrar_percentual(calcular_razao(captura))),
+    ]
+
+
+def _imagem(captura: Captura) -> list[Linha]:
+    """O recorte que veio e o quadro que ficou no aparelho."""
+    linhas = []
+    if captura.recorte_sha256:
+        lados = f"{captura.recorte_largura} × {captura.recorte_altura} px"
+        linhas.append(Linha(rotulo="Recorte", valor=f"{lados}, {mostrar_bytes(captura.recorte_bytes)}"))
+    if captura.quadro_sha256:
+        lados = f"{captura.quadro_largura} × {captura.quadro_altura} px"
+        linhas += [
+            Linha(rotulo="Quadro", valor=f"{lados}, {mostrar_bytes(captura.quadro_bytes)}"),
+            Linha(rotulo="SHA-256 do quadro", valor=captura.quadro_sha256),
+        ]
+    if captura.caixa_largura is not None:
+        lados = (
+            f"{captura.caixa_largura} × {captura.caixa_altura} px em ({captura.caixa_x}, {captura.caixa_y})"
+        )
+        linhas.append(
+            Linha(rotulo="Caixa", valor=f"{lados}, margem pedida de {captura.caixa_margem or 0} px")
+        )
+    if captura.quadro_expira_em:
+        linhas.append(Linha(rotulo="Guardado até", valor=mostrar_instante(captura.quadro_expira_em)))
+    return linhas
+
+
+def _identidade(captura: Captura) -> list[Linha]:
+    linhas = [
+        Linha(rotulo="Id do evento", valor=str(captura.pk)),
+        Linha(rotulo="Sequência", valor=mostrar_quantidade(captura.seq)),
+        Linha(rotulo="Resumo do conteúdo", valor=captura.conteudo_resumo),
+    ]
+    if captura.recorte_sha256:
+        linhas.append(Linha(rotulo="SHA-256 do recorte", valor=captura.recorte_sha256))
+    return linhas

@@ -1,0 +1,165 @@
+"""O que chegou e não virou captura, e o que os aparelhos desistiram de mandar: contado, com o motivo."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from ingestao.models import Captura, CapturaRecusada, RecusaDeCaptura, RelatoDeDescarte, SituacaoDaRecusa
+from painel.admin.capturas.filtros import Fechado, PeriodoLongo, PorAparelho
+from painel.admin.capturas.series import nomear
+from painel.admin.ficha import VAZIO, mostrar_instante, mostrar_quantidade
+from painel.admin.filtros import FICHAS, PeriodoEmDias, ler_uuid
+from painel.admin.ingestao.uso import ListaDeContagens, PorMotivo
+from painel.admin.texto_alheio import resumir
+from painel.admin.trilha import SemPagina
+from painel.templatetags.ligacoes import ligar_ao_registro
+
+CODIGOS = {
+    "id_de_outro_dispositivo": "id já usado por outro aparelho",
+    "conteudo_diferente": "mesmo id com outro conteúdo",
+    "id_evento_invalido": "id do evento ilegível",
+    "campo_ausente": "falta um campo",
+    "campo_invalido": "campo inválido",
+    "payload_grande": "payload grande demais",
+    "recorte_ausente": "falta o recorte",
+    "imagem_nao_jpeg": "a imagem não é JPEG",
+    "imagem_cortada": "JPEG cortado",
+    "imagem_grande": "imagem grande demais",
+    "imagem_pixels_demais": "pixels demais",
+}
+
+
+class PorSituacaoDaRecusa(Fechado):
+    title = "situação"
+    parameter_name = campo = "situacao"
+    template = FICHAS
+    tudo = "Todos"
+    valores = ((SituacaoDaRecusa.CONFLITO.value, "Conflitos"), (SituacaoDaRecusa.INVALIDO.value, "Inválidos"))
+
+
+class PorCodigo(Fechado):
+    title = "código"
+    parameter_name = campo = "codigo"
+    valores = tuple(CODIGOS.items())
+
+
+@admin.register(CapturaRecusada)
+class CapturaRecusadaAdmin(SemPagina):
+    list_display = (
+        "ultima",
+        "situacao_da_recusa",
+        "por_que",
+        "aparelho",
+        "de_que_id",
+        "disse",
+        "quantas",
+        "primeira",
+    )
+    list_filter = (PorSituacaoDaRecusa, PorCodigo, PorAparelho, PeriodoLongo)
+    list_select_related = ("dispositivo",)
+    search_fields = ("id_evento",)
+    search_help_text = "Id do evento, exato"
+    ordering = ("-ultima_em", "-id")  # índice captura_recusada_recente
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """Índice captura_recusada_do_evento."""
+        termo = search_term.strip()
+        if not termo:
+            return queryset, False
+        id_evento = ler_uuid(termo)
+        return (queryset.none() if id_evento is None else queryset.filter(id_evento=id_evento)), False
+
+    @display(description="última vez")
+    def ultima(self, recusa: CapturaRecusada) -> SafeString | str:
+        return mostrar_instante(recusa.ultima_em)
+
+    @display(description="situação", label={"Conflito": "danger", "Inválido": "warning"})
+    def situacao_da_recusa(self, recusa: CapturaRecusada) -> str:
+        return recusa.get_situacao_display()
+
+    @display(description="por quê")
+    def por_que(self, recusa: CapturaRecusada) -> str:
+        return CODIGOS.get(recusa.codigo) or nomear(recusa.codigo)
+
+    @display(description="aparelho")
+    def aparelho(self, recusa: CapturaRecusada) -> SafeString | None:
+        return resumir(recusa.dispositivo.nome, 40)
+
+    @display(description="id do evento")
+    def de_que_id(self, recusa: CapturaRecusada) -> Any:
+        """Um link só quando há captura com ele: no conflito, a que foi gravada antes."""
+        if recusa.id_evento is None:
+            return "ilegível"
+        nome = f"{str(recusa.id_evento)[:8]}…"
+        if recusa.situacao != SituacaoDaRecusa.CONFLITO:
+            return nome
+        return ligar_ao_registro(recusa.visto_por, Captura, recusa.id_evento, nome)  # type: ignore[attr-defined]
+
+    @display(description="o que o aparelho ouviu")
+    def disse(self, recusa: CapturaRecusada) -> SafeString | None:
+        return resumir(recusa.detalhe, 90)
+
+    @display(description="vezes")
+    def quantas(self, recusa: CapturaRecusada) -> str:
+        return mostrar_quantidade(recusa.quantidade)
+
+    @display(description="primeira vez")
+    def primeira(self, recusa: CapturaRecusada) -> SafeString | str:
+        return mostrar_instante(recusa.primeira_em)
+
+
+@admin.register(RelatoDeDescarte)
+class RelatoDeDescarteAdmin(SemPagina):
+    list_display = ("quando", "aparelho", "quantos", "por_que", "relato_dele")
+    list_filter = (PorAparelho, PeriodoLongo)
+    list_select_related = ("dispositivo",)
+    ordering = ("-recebido_em", "-id")  # índice relato_por_chegada
+
+    @display(description="relatado em")
+    def quando(self, relato: RelatoDeDescarte) -> SafeString | str:
+        return mostrar_instante(relato.recebido_em)
+
+    @display(description="aparelho")
+    def aparelho(self, relato: RelatoDeDescarte) -> SafeString | None:
+        return resumir(relato.dispositivo.nome, 40)
+
+    @display(description="descartou")
+    def quantos(self, relato: RelatoDeDescarte) -> str:
+        return mostrar_quantidade(sum(relato.descartados.values()))
+
+    @display(description="por motivo")
+    def por_que(self, relato: RelatoDeDescarte) -> SafeString | str:
+        motivos = sorted(relato.descartados.items(), key=lambda par: (-par[1], par[0]))
+        return resumir(", ".join(f"{nomear(m)}: {mostrar_quantidade(q)}" for m, q in motivos)) or VAZIO
+
+    @display(description="relato")
+    def relato_dele(self, relato: RelatoDeDescarte) -> SafeString | None:
+        return resumir(relato.relato, 14)
+
+
+class PorMotivoDaChamada(PorMotivo):
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        desde = timezone.localdate() - timedelta(days=30)
+        motivos = RecusaDeCaptura.objects.filter(dia__gte=desde).order_by("motivo")
+        return [(motivo, motivo) for motivo in motivos.values_list("motivo", flat=True).distinct()]
+
+
+@admin.register(RecusaDeCaptura)
+class RecusaDeCapturaAdmin(ListaDeContagens):
+    list_display = ("no_dia", "do_aparelho", "motivo", "quantas")
+    list_filter = (PeriodoEmDias, PorAparelho, PorMotivoDaChamada)
+    list_select_related = ("dispositivo",)
+    ordering = ("-dia", "motivo", "id")  # poucas linhas por dia: aparelhos vezes motivos
+
+    @display(description="aparelho")
+    def do_aparelho(self, recusa: RecusaDeCaptura) -> SafeString | str | None:
+        return resumir(recusa.dispositivo.nome, 60) if recusa.dispositivo else "desconhecido"
+
+    @display(description="chamadas")
+    def quantas(self, recusa: RecusaDeCaptura) -> str:
+        return mostrar_quantidade(recusa.quantidade)
