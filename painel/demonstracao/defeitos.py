@@ -153,7 +153,7 @@ DEFEITOS = (
     Defeito(
         site="portal-do-cidadao",
         pagina="/agendamento",
-        chance=0.07,
+        chance=0.15,
         campos={
             "tipo": "CONSOLE",
             "nivel": "error",

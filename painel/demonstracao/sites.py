@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from ingestao.eventos.agrupamento import agrupar
-from ingestao.models import Aplicativo, Erro, Lote, PoliticaDeFranquia
-from painel.admin.ingestao.triagem import Verbo, triar
+from ingestao.models import Aplicativo, Erro, EstadoDoErro, Lote, PoliticaDeFranquia
+from painel.admin.ingestao.triagem import Verbo, anotar, atribuir, triar
 from painel.demonstracao import tempo
 from painel.demonstracao.cadastro import Caderno, garantir_aplicativo
 from painel.demonstracao.chamada import Cliente, Resposta, fazer_ao_mesmo_tempo
@@ -102,17 +102,28 @@ def _triar_e_voltar(envio: Envio) -> None:
             if defeito.destino is not Destino.ABERTO:
                 verbo = Verbo.IGNORAR if defeito.destino is Destino.IGNORADO else Verbo.RESOLVER
                 _triar(envio.aplicativos[site.apelido], defeito.campos, verbo, autor, defeito.nota)
+    _dar_dono(envio)
     agora = timezone.now()
     for site in SITES:
         for visita in contar_volta(site, envio.caderno.semente, agora):
             envio.mandar(visita)
 
 
+def _dar_dono(envio: Envio) -> None:
+    """O erro mais frequente da loja tem quem cuide dele, e o que já se sabe."""
+    erros = Erro.objects.filter(aplicativo=envio.aplicativos["loja-aurora"], estado=EstadoDoErro.ABERTO)
+    pior = erros.order_by("-quantidade", "pk").first()
+    if pior is not None:
+        autor = envio.caderno.autor
+        atribuir([pior.pk], autor, autor, timezone.now(), nota="aparece no pagamento")
+        anotar(pior.pk, autor, timezone.now(), nota="Só com o carrinho vazio noutra aba. Reproduzido.")
+
+
 def _triar(aplicativo: Aplicativo, campos: Any, verbo: Verbo, autor: User, nota: str) -> None:
     """Tria os grupos deste erro; o título é o que o servidor lhes deu."""
     titulo = agrupar({"nome": "", "mensagem": "", **campos}).titulo
     ids = list(Erro.objects.filter(aplicativo=aplicativo, titulo=titulo).values_list("pk", flat=True))
-    triar(ids, verbo, autor, timezone.now())
+    triar(ids, verbo, autor, timezone.now(), nota=nota)
 
 
 def esperar_a_caixa(envio: Envio) -> None:

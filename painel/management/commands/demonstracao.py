@@ -5,9 +5,10 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from config import ambiente
+from config.comando import Comando
 from config.embutido.enderecos import ler_enderecos
 from painel.demonstracao.cadastro import abrir_caderno, contar_de_verdade
 from painel.demonstracao.chamada import Cliente, ServidorMudo
@@ -17,7 +18,7 @@ from painel.demonstracao.tempo import CaixaParada
 from painel.demonstracao.usuarios import garantir_usuarios
 
 
-class Command(BaseCommand):
+class Command(Comando):
     help = (
         "Enche um sistema novo com uma semana de dados críveis, mandados ao servidor de pé pelas rotas de verdade. "
         "Rodar de novo com a mesma semente continua de onde parou, e não repete o que já fez."
