@@ -1,5 +1,6 @@
 """Os aparelhos da demonstração, o jeito de cada um, e o que viram na semana. Puro."""
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -51,7 +52,7 @@ APARELHOS = (
         apelido="portaria-1",
         nome="Portaria 1 · Sede",
         jeito=Jeito.SAUDAVEL,
-        capturas=48,
+        capturas=50,
         assuntos=(Assunto.CARRO, Assunto.CARRO, Assunto.PESSOA),
         latencia_ms=420,
     ),
@@ -59,7 +60,7 @@ APARELHOS = (
         apelido="doca-3",
         nome="Doca 3 · Expedição",
         jeito=Jeito.LINK_RUIM,
-        capturas=34,
+        capturas=36,
         assuntos=(Assunto.CAMINHAO,),
         latencia_ms=5_200,
     ),
@@ -67,7 +68,7 @@ APARELHOS = (
         apelido="patio-norte",
         nome="Pátio Norte",
         jeito=Jeito.FILA_COM_DEFEITO,
-        capturas=30,
+        capturas=32,
         assuntos=(Assunto.PESSOA, Assunto.CAMINHAO),
         latencia_ms=700,
     ),
@@ -83,7 +84,7 @@ APARELHOS = (
         apelido="balanca",
         nome="Balança rodoviária",
         jeito=Jeito.CORTE_PARADO,
-        capturas=44,
+        capturas=50,
         assuntos=(Assunto.CAMINHAO, Assunto.CARRO),
         latencia_ms=560,
     ),
@@ -114,8 +115,7 @@ def ver_a_semana(aparelho: Aparelho, semente: Semente, tamanho: Tamanho, agora: 
     """O que o aparelho viu, do mais antigo ao mais novo; o calado para antes de `agora`."""
     acaso = semente.sorteio(f"capturas de {aparelho.apelido}")
     ate = agora - CALADO_DESDE if aparelho.jeito is Jeito.CALADO else agora
-    desde = agora - timedelta(days=7)
-    instantes = sortear_instantes(acaso, aparelho.capturas * tamanho.vezes, agora=ate, desde=desde)
+    instantes = _sortear_a_semana(acaso, aparelho.capturas * tamanho.vezes, ate)
     return [
         Visto(
             aparelho=aparelho,
@@ -129,6 +129,14 @@ def ver_a_semana(aparelho: Aparelho, semente: Semente, tamanho: Tamanho, agora: 
         )
         for seq, instante in enumerate(instantes, start=1)
     ]
+
+
+def _sortear_a_semana(acaso: random.Random, quantas: int, ate: datetime) -> list[datetime]:
+    """Metade no último dia: as telas olham 24 horas, e um corte parado só se afirma com vinte capturas."""
+    semana = sortear_instantes(acaso, quantas // 2, agora=ate, um_na_hora_a_cada=20)
+    ontem = ate - timedelta(hours=22)
+    dia = sortear_instantes(acaso, quantas - quantas // 2, agora=ate, desde=ontem, um_na_hora_a_cada=20)
+    return sorted([*semana, *dia])
 
 
 def _sortear_vezes(sorte: float, jeito: Jeito) -> int:
@@ -173,8 +181,10 @@ def descrever_evento(visto: Visto, cena: Cena, *, idade_ms: int | None, tentativ
 
 def descrever_deteccao(visto: Visto, cena: Cena) -> dict[str, Any]:
     """O payload: o que o modelo do aparelho diz ter visto."""
-    confianca = round(0.82 + (visto.seq * 37 % 17) / 100, 2)
-    deteccoes: list[dict[str, Any]] = [{"classe": visto.assunto.value, "confianca": confianca}]
-    if cena.placa:
-        deteccoes.append({"classe": "placa", "confianca": round(confianca - 0.05, 2), "texto": cena.placa})
-    return {"modelo": "deteccao-2.4", "deteccoes": deteccoes, **({"placa": cena.placa} if cena.placa else {})}
+    lido = {"placa": cena.placa} if cena.placa else {}
+    return {
+        "classe": visto.assunto.value,
+        "confianca": round(0.82 + (visto.seq * 37 % 17) / 100, 2),
+        "modelo": "deteccao-2.4",
+        **lido,
+    }

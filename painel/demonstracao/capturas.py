@@ -149,7 +149,7 @@ def _atrapalhar_se(ligado: Ligado, vistos: list[Visto], de_outro: Visto) -> None
     semente = ligado.caderno.semente
     trocado, novo = vistos[3], vistos[-1]
     cena = trocado.pintar(semente)
-    mudado = ligado.evento(trocado, cena) | {"payload": {"modelo": "deteccao-2.4", "deteccoes": []}}
+    mudado = ligado.evento(trocado, cena) | {"payload": {"classe": "sombra", "modelo": "deteccao-2.3"}}
     alheio = ligado.evento(trocado, cena) | {"id_evento": str(de_outro.id_evento)}
     recortes = {str(trocado.id_evento): cena.recorte, str(de_outro.id_evento): cena.recorte}
     ligado.mandar([mudado, alheio], recortes, novo.capturado_em)
@@ -214,10 +214,10 @@ def _recusar_chamadas(cliente: Cliente, caderno: Caderno, agora: datetime, comec
     desligado, token = garantir_dispositivo(caderno, "guarita-antiga", "Guarita antiga", 900)
     Dispositivo.objects.filter(pk=desligado.pk).update(criado_em=agora - IDADE_DO_CADASTRO)
     revogar(desligado)
-    recusas: list[tuple[UUID | None, str, datetime]] = []
-    for quem, com_o_token, vezes in ((desligado.pk, token, 9), (None, gerar_token(), 5)):
+    recusas: list[tuple[str, datetime]] = []
+    for com_o_token, vezes in ((token, 9), (gerar_token(), 5)):
         for _ in range(vezes):
             resposta = cliente.mandar_json(ROTA_DO_PULSO, {}, {"Authorization": f"Bearer {com_o_token}"})
             quando = agora - timedelta(days=acaso.uniform(0, DIAS - 0.5))
-            recusas.append((quem, resposta.json()["codigo"], quando))
+            recusas.append((resposta.json()["codigo"], quando))
     tempo.espalhar_recusas_de_capturas(recusas, comecou_em)

@@ -25,6 +25,7 @@ class Defeito:
     campos: Mapping[str, Any]
     destino: Destino = Destino.ABERTO
     nota: str = ""
+    novo: bool = False  # só existe desde a publicação de ontem
 
     def acontece_em(self, pagina: str) -> bool:
         """Na própria página ou nas de baixo; o defeito do início só acontece nele."""
@@ -164,7 +165,8 @@ DEFEITOS = (
     Defeito(
         site="clube-de-pontos",
         pagina="/resgate",
-        chance=0.3,
+        chance=0.5,
+        novo=True,
         campos=_js(
             "ReferenceError",
             "saldoDisponivel is not defined",

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dlr import amarracao, ausencias, excecoes
 from dlr.models import Excecao, Mensagem, SituacaoDaExcecao, TipoDeExcecao
+from painel.demonstracao import tempo
 from painel.demonstracao.cadastro import Caderno
 from painel.demonstracao.linha import Linha
 from painel.demonstracao.semente import Semente
@@ -100,8 +101,9 @@ def cuidar_das_excecoes(linhas: Mapping[str, Linha], caderno: Caderno, esperar: 
         pass
     while ausencias.cobrar(timezone.now()):
         pass
-    _resolver_sozinha(linhas[CODIGOS], caderno.semente)
     ids = [linha.integracao.pk for linha in linhas.values()]
+    tempo.recuar_cobrancas(ids)
+    _resolver_sozinha(linhas[CODIGOS], caderno.semente)
 
     def abertas(tipo: TipoDeExcecao) -> list[Excecao]:
         return list(

@@ -48,16 +48,21 @@ class Semente:
 
 
 def sortear_instantes(
-    acaso: random.Random, quantos: int, *, agora: datetime, desde: datetime | None = None
+    acaso: random.Random,
+    quantos: int,
+    *,
+    agora: datetime,
+    desde: datetime | None = None,
+    um_na_hora_a_cada: int = 8,
 ) -> list[datetime]:
     """Instantes da semana que termina em `agora` (no fuso que ele tem), em ordem e com o movimento de um dia comum.
 
-    Um em cada oito cai na última hora, para o que se mostra por minuto ter o que mostrar. `desde` encurta a semana.
+    Um em cada tantos cai na última hora, para o que se mostra por minuto ter o que mostrar. `desde` encurta a semana.
     """
     desde = max(desde or agora - timedelta(days=DIAS), agora - timedelta(days=DIAS))
     instantes: list[datetime] = []
     while len(instantes) < quantos:
-        if len(instantes) % 8 == 0:
+        if len(instantes) % um_na_hora_a_cada == 0:
             instante = agora - timedelta(seconds=acaso.uniform(20, 3_500))
         else:
             instante = desde + (agora - desde) * acaso.random()

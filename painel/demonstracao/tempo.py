@@ -4,7 +4,7 @@ O remetente diz quando cada coisa ocorreu, e isso foi pelas rotas. Quando ela ch
 verdade: agora. Aqui a chegada recua para logo depois da ocorrência, e as contagens por dia, hora e minuto vão junto.
 
 Ficam com a hora de verdade o que o banco não deixa mudar (recepções, trilhas) e o que se prende a elas: eventos
-lógicos, exceções, pedidos de quadro, triagens.
+lógicos, exceções (menos as de final que não veio), pedidos de quadro, triagens.
 """
 
 import time
@@ -71,6 +71,14 @@ SQL_RECUAR_MENSAGENS = """
     UPDATE dlr_mensagem SET criada_em = least(criada_em, apresentada_em + interval '1 second')
     WHERE integracao_id = ANY(%(ids)s)
 """
+# Um final que não veio se cobra quando o prazo vence: é só da mensagem que ele depende, não de recepção nenhuma.
+SQL_RECUAR_COBRANCAS = (
+    """UPDATE dlr_excecao x SET aberta_em = least(x.aberta_em, m.criada_em + i.prazo_final_s * interval '1 second')
+    FROM dlr_mensagem m JOIN dlr_integracao i ON i.id = m.integracao_id
+    WHERE x.tipo = 'final_ausente' AND x.mensagem_id = m.id AND m.integracao_id = ANY(%(ids)s)""",
+    """UPDATE dlr_acaodeexcecao a SET feita_em = x.aberta_em FROM dlr_excecao x
+    WHERE a.excecao_id = x.id AND a.acao = 'abrir' AND x.tipo = 'final_ausente' AND x.integracao_id = ANY(%(ids)s)""",
+)
 
 
 class CaixaParada(Exception):
@@ -123,12 +131,10 @@ def espalhar_recusas_de_sites(recusas: Iterable[RecusaDeSite], desde: datetime) 
             levar_ao_dia(Uso, {"aplicativo_id": recusa.aplicativo_id}, do_uso, desde, recusa.quando)
 
 
-def espalhar_recusas_de_capturas(
-    recusas: Iterable[tuple[UUID | None, str, datetime]], desde: datetime
-) -> None:
-    """O mesmo, para chamadas inteiras de aparelhos: (aparelho, motivo, quando)."""
-    for dispositivo_id, motivo, quando in recusas:
-        chave = {"dispositivo_id": dispositivo_id, "motivo": motivo}
+def espalhar_recusas_de_capturas(recusas: Iterable[tuple[str, datetime]], desde: datetime) -> None:
+    """O mesmo, para chamadas de aparelhos que a porta não deixa entrar, e que não se contam de aparelho nenhum."""
+    for motivo, quando in recusas:
+        chave = {"dispositivo_id": None, "motivo": motivo}
         levar_ao_dia(RecusaDeCaptura, chave, {"quantidade": 1}, desde, quando)
 
 
@@ -151,6 +157,13 @@ def espalhar_recibos(
     dos_minutos += [({"integracao_id": i, "motivo": m}, quando) for i, m, quando in recusas]
     for chave, minuto, quantas in _juntar(dos_minutos, lambda quando: _minuto_vivo(quando, desde)):
         _levar(RecepcaoPorMinuto, chave, {"quantidade": quantas}, "minuto", _minuto(desde), minuto)
+
+
+def recuar_cobrancas(ids: Sequence[int]) -> None:
+    """As cobranças de final passam a ter sido feitas quando o prazo de cada mensagem venceu. Repetível."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for sql in SQL_RECUAR_COBRANCAS:
+            cursor.execute(sql, {"ids": list(ids)})
 
 
 def recuar_contato(

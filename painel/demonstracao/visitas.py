@@ -10,6 +10,8 @@ from painel.demonstracao.defeitos import Defeito, Destino
 from painel.demonstracao.lugares import Passo, Site
 from painel.demonstracao.semente import Semente, Tamanho, sortear_instantes
 
+PUBLICADO_HA = timedelta(hours=22)
+
 APARELHOS = (
     {
         "navegador": "Chrome 149",
@@ -114,7 +116,7 @@ def _contar_visita(
         if posicao == 0 and pessoa is not None:
             historia.contar("IDENTIFICACAO", usuario_id=pessoa)
         for defeito in site.defeitos:
-            if defeito.acontece_em(passo.pagina):
+            if defeito.acontece_em(passo.pagina) and (comeco > agora - PUBLICADO_HA or not defeito.novo):
                 historia.talvez_falhar(defeito)
     return historia.fechar(pessoa=None)
 
