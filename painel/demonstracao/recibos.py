@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from dlr.models import Integracao, RecepcaoPendente
+from dlr.models import RecepcaoPendente
 from painel.demonstracao import tempo
 from painel.demonstracao.cadastro import Caderno, garantir_integracao
 from painel.demonstracao.chamada import Cliente, fazer_ao_mesmo_tempo
@@ -39,9 +39,6 @@ def mandar_recibos(
     recusas = _recusar_chamadas(linhas[0], caderno, agora)
     _espalhar(linhas, recusas, comecou_em)
     cuidar_das_excecoes(por_apelido, caderno, lambda: _esperar(linhas))
-    Integracao.objects.filter(pk=por_apelido[CODIGOS].integracao.pk).update(
-        janela_espera_s=Integracao._meta.get_field("janela_espera_s").default
-    )
 
 
 def _ligar(cliente: Cliente, caderno: Caderno, transportadora: Transportadora) -> Linha:

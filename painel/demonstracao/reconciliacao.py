@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,10 @@ import orjson
 from django.utils import timezone
 
 from dlr import amarracao, ausencias, excecoes
-from dlr.models import Excecao, Mensagem, SituacaoDaExcecao, TipoDeExcecao
+from dlr.dominio.estados import Estado
+from dlr.models import Excecao, Integracao, Mensagem, SituacaoDaExcecao, TipoDeExcecao
+from dlr.models.integracao import JANELA_DE_ESPERA_S
+from painel.admin.dlr import finais
 from painel.demonstracao import tempo
 from painel.demonstracao.cadastro import Caderno
 from painel.demonstracao.linha import Linha
@@ -63,12 +67,13 @@ def _recibo(id_externo: str, estado: str = "DELIVERED", **campos: Any) -> bytes:
 
 
 def _nao_achar_a_mensagem(linha: Linha, semente: Semente, agora: datetime) -> None:
-    """Recibos de mensagens que ninguém registrou; dois são quase de uma, e aparecem como dica."""
+    """Recibos de mensagens que ninguém registrou; três são quase de uma, e aparecem como dica."""
     nome = semente.slug("dica")
     linha.registrar([_mensagem(f"{nome}-caixa", "AB12CD34", quando=agora - timedelta(hours=6))])
     linha.registrar([_mensagem(f"{nome}-zeros", "0042424242", quando=agora - timedelta(hours=7))])
+    linha.registrar([_mensagem(f"{nome}-mais-zeros", "0055550001", quando=agora - timedelta(hours=5))])
     perdidos = [f"perdido-{numero:02d}" for numero in range(1, 10)]
-    for numero, id_externo in enumerate(["ab12cd34", "42424242", *perdidos]):
+    for numero, id_externo in enumerate(["ab12cd34", "42424242", "55550001", *perdidos]):
         linha.chamar(_recibo(id_externo), agora - timedelta(minutes=11 * numero + 3))
 
 
@@ -128,6 +133,21 @@ def cuidar_das_excecoes(linhas: Mapping[str, Linha], caderno: Caderno, esperar: 
         motivo = "O id é o mesmo, só muda a caixa das letras."
         excecoes.ligar(dica.pk, dica.dicas[0]["mensagem"], ato(motivo))
     esperar()
+    _deixar_por_fazer(linhas, caderno)
+
+
+def _deixar_por_fazer(linhas: Mapping[str, Linha], caderno: Caderno) -> None:
+    """Mudanças que só valem para o que chegar: o que já chegou espera que alguém reprocesse ou reprojete."""
+    Integracao.objects.filter(pk=linhas[CODIGOS].integracao.pk).update(
+        janela_espera_s=JANELA_DE_ESPERA_S, id_zeros="ignorar"
+    )
+    integracao = linhas[INFOBIP].integracao
+    sem_rejeitadas = sorted({*finais.finais_em_vigor(integracao)} - {Estado.REJECTED.value})
+    motivo = "Nesta conta, a rejeitada é tentada de novo: não é o fim."
+    with suppress(finais.NadaMudou):
+        finais.mudar_finais(
+            integracao.pk, sem_rejeitadas, autor=caderno.autor, motivo=motivo, agora=timezone.now()
+        )
 
 
 def _resolver_sozinha(linha: Linha, semente: Semente) -> None:
