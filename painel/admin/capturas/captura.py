@@ -106,7 +106,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             captura.ultimo_pedido = ultimos.get(captura.pk)
         return lista
 
-    @display(description="recorte")
+    @display(description="Recorte")
     def miniatura(self, captura: Captura) -> SafeString:
         if not captura.recorte_sha256:
             por_que = neutralizar(captura.sem_recorte.replace("_", " ")) or "sem recorte"
@@ -118,15 +118,15 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             reverse("admin:ingestao_captura_recorte", args=[captura.pk]),
         )
 
-    @display(description="gravada em")
+    @display(description="Gravada em")
     def gravada(self, captura: Captura) -> SafeString | str:
         return mostrar_instante(captura.gravado_em, com_ano=False)
 
-    @display(description="aparelho")
+    @display(description="Aparelho")
     def aparelho(self, captura: Captura) -> SafeString | None:
         return resumir(captura.dispositivo.nome, 40)
 
-    @display(description="capturada em")
+    @display(description="Capturada em")
     def capturada(self, captura: Captura) -> SafeString | str:
         if not captura.hora_suspeita:
             return mostrar_instante(captura.capturado_em, com_ano=False)
@@ -136,16 +136,16 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             POR_QUE.get(captura.hora_suspeita, captura.hora_suspeita),  # type: ignore[call-overload]
         )
 
-    @display(description="o quê")
+    @display(description="O quê")
     def o_que(self, captura: Captura) -> SafeString | str:
         excluida = format_html('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
         return format_html("{}{}", excluida if captura.deletado else "", descrever(captura.payload))
 
-    @display(description="até o ACK")
+    @display(description="Até o ACK")
     def latencia(self, captura: Captura) -> str:
         return mostrar_duracao(captura.latencia_ms)
 
-    @display(description="chegou")
+    @display(description="Chegou")
     def tentativas(self, captura: Captura) -> SafeString | str:
         vezes = 1 + captura.reenvios_link + captura.reenvios_fila
         if vezes == 1:
@@ -157,7 +157,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             vezes,
         )
 
-    @display(description="contestação")
+    @display(description="Contestação")
     def contestacao(self, captura: Any) -> SafeString | str:
         if captura.ultimo_pedido is None:
             return VAZIO

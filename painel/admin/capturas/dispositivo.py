@@ -106,15 +106,15 @@ class DispositivoAdmin(VidaDeDispositivo):
             return queryset, False
         return queryset.filter(Q(nome__icontains=termo) | Q(pk=ler_uuid(termo))), False
 
-    @display(description="aparelho")
+    @display(description="Aparelho")
     def nome_do_aparelho(self, aparelho: Any) -> SafeString | None:
         return resumir_texto(aparelho.nome, 60)
 
-    @display(description="situação", label={str(situacao): cor for situacao, cor in CORES.items()})
+    @display(description="Situação", label={str(situacao): cor for situacao, cor in CORES.items()})
     def situacao(self, aparelho: Any) -> str:
         return str(decidir_situacao(aparelho, aparelho.agora))
 
-    @display(description="último contato")
+    @display(description="Último contato")
     def contato(self, aparelho: Any) -> SafeString | str:
         em = aparelho.ultimo_contato_em
         return (
@@ -123,15 +123,15 @@ class DispositivoAdmin(VidaDeDispositivo):
             else VAZIO
         )
 
-    @display(description="na fila dele")
+    @display(description="Na fila dele")
     def na_fila(self, aparelho: Any) -> str:
         return mostrar_fila(aparelho)
 
-    @display(description="quarentena")
+    @display(description="Quarentena")
     def em_quarentena(self, aparelho: Any) -> str:
         return mostrar_quantidade(aparelho.quarentena)
 
-    @display(description="latência p50 · p95")
+    @display(description="Latência p50 · p95")
     def latencia(self, aparelho: Any) -> SafeString | str:
         if aparelho.da_hora is None or aparelho.da_hora.latencia_ms.p50 is None:
             return VAZIO
@@ -141,7 +141,7 @@ class DispositivoAdmin(VidaDeDispositivo):
             mostrar_percentis(aparelho.da_hora),
         )
 
-    @display(description="sinais em 24 h")
+    @display(description="Sinais em 24 h")
     def sinais(self, aparelho: Any) -> SafeString | str:
         return escrever_sinais(aparelho.achados) or VAZIO
 
