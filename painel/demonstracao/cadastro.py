@@ -70,7 +70,18 @@ class Caderno:
         ).order_by("pk")
 
     def _dizer(self, etapa: str) -> str:
-        return f"Demonstração de semente {self.semente.numero}: {etapa}"
+        return _dizer(self.semente, etapa)
+
+
+def ja_comecou(semente: Semente) -> bool:
+    """Se a demonstração desta semente já está (inteira ou em parte) no banco."""
+    return LogEntry.objects.filter(
+        user__username=AUTOR, change_message__startswith=_dizer(semente, COMECOU)
+    ).exists()
+
+
+def _dizer(semente: Semente, etapa: str) -> str:
+    return f"Demonstração de semente {semente.numero}: {etapa}"
 
 
 def abrir_caderno(semente: Semente) -> Caderno:

@@ -141,6 +141,12 @@ def test_ha_de_tudo(demonstrado: ServidorLocal) -> None:
 
 
 def test_segunda_rodada_nao_muda_contagens(demonstrado: ServidorLocal) -> None:
+    """Nem se recusa porque, depois da primeira, alguém pôs no banco algo de verdade."""
+    demonstrado.consultar(
+        "INSERT INTO ingestao_dispositivo (id, nome, token_resumo, token_anterior_resumo, silencioso_apos_s, criado_em,"
+        " versao, boot_id, relogio_suspeito, deletado) VALUES (gen_random_uuid(), 'De verdade', md5(random()::text),"
+        " '', 900, now(), '', '', false, false) RETURNING 1"
+    )
     antes = demonstrado.consultar(O_QUE_NAO_CRESCE)
     assert "nada mudou" in demonstrar(demonstrado, "--usuarios")
     assert demonstrado.consultar(O_QUE_NAO_CRESCE) == antes

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from config import ambiente
 from config.comando import Comando
 from config.embutido.enderecos import ler_enderecos
-from painel.demonstracao.cadastro import abrir_caderno, contar_de_verdade
+from painel.demonstracao.cadastro import abrir_caderno, contar_de_verdade, ja_comecou
 from painel.demonstracao.chamada import Cliente, ServidorMudo
 from painel.demonstracao.execucao import OutroTamanho, Progresso, contar_o_que_ha, demonstrar
 from painel.demonstracao.semente import SEMENTE_PADRAO, Semente, Tamanho
@@ -91,7 +91,8 @@ def _conferir(opcoes: dict[str, Any]) -> None:
             "Isto não é um `manage.py local`: a demonstração enche o banco de dados inventados. "
             "Se é isso mesmo, --mesmo-em-producao."
         )
-    if (de_verdade := contar_de_verdade()) and not opcoes["por_cima"]:
+    aceita = opcoes["por_cima"] or ja_comecou(Semente(numero=opcoes["semente"]))
+    if not aceita and (de_verdade := contar_de_verdade()):
         quais = ", ".join(f"{quantos} {nome}" for nome, quantos in de_verdade.items())
         raise CommandError(
             f"Este banco já tem dados de verdade ({quais}). Para pôr os da demonstração ao lado deles, --por-cima."
