@@ -16,4 +16,5 @@ O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 12. `eventos/agrupamento.py`   a impressão digital que junta erros iguais.
 13. `eventos/avisos.py`        os e-mails de franquia e de regressão.
 14. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.
+15. `eventos/minutos.py`       o uso por minuto, para as telas; somado com o do dia, vive 48 h.
 """

@@ -6,7 +6,6 @@ milhares de eventos; a trava de cada linha vem depois da do uso do dia, que já 
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import orjson
