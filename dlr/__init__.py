@@ -13,4 +13,5 @@ O caminho de um recibo, arquivo por arquivo:
 9. `consultas.py`      a mensagem explicada, o relatório.
 10. `releitura.py`     ler de novo o que já se aplicou, com o leitor de hoje.
 11. `reprojecao.py`    recalcular tudo com o leitor e as regras de hoje, com prévia.
+12. `contagem.py`      recepções por minuto e por dia, para as telas.
 """

@@ -15,6 +15,7 @@ O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 11. `eventos/processamento.py` aplica muitos lotes numa transação: eventos, sessões, erros, uso.
 12. `eventos/agrupamento.py`   a impressão digital que junta erros iguais.
 13. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.
+14. `eventos/minutos.py`       o uso por minuto, para as telas; somado com o do dia, vive 48 h.
 
 Quem manda os lotes numa página é o `static/ingestao/coletor.js`, servido por `coletor.py`; `demonstracao/` é a página
 que o mostra, só no modo local.
