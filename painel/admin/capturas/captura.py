@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 from unfold.decorators import display
 
@@ -43,6 +43,7 @@ from painel.graficos import mostrar_bytes, mostrar_duracao, mostrar_percentual
 
 ATOS_NA_TRILHA = 1_000  # cada olhada é um ato; os mais recentes bastam, e a página diz que há mais
 RECUSAS_NA_PAGINA = 50
+EXCLUIDA = mark_safe('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
 CORES_DOS_PEDIDOS = {
     SituacaoDoPedido.ABERTO.value: "info",
     SituacaoDoPedido.ATENDIDO.value: "success",
@@ -138,8 +139,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
 
     @display(description="o quê")
     def o_que(self, captura: Captura) -> SafeString | str:
-        excluida = format_html('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
-        return format_html("{}{}", excluida if captura.deletado else "", descrever(captura.payload))
+        return format_html("{}{}", EXCLUIDA if captura.deletado else "", descrever(captura.payload))
 
     @display(description="até o ACK")
     def latencia(self, captura: Captura) -> str:
