@@ -30,6 +30,7 @@ PAGINA_BYTES = 4096  # a do SQLite e a do cartão; recortes de 20 KB ocupam cinc
 PAGINAS_DE_WAL = 500  # 2 MiB: depois do checkpoint o mesmo espaço é reescrito, e apagar não pede disco novo
 RESERVA_BYTES = 4 * 1024 * 1024  # o lastro: um WAL inteiro e folga, solto para poder apagar com o disco cheio
 FOLGA_PARA_REFAZER = 4  # só se refaz a reserva com este múltiplo dela livre
+PAGINAS_POR_DEVOLUCAO = 10_000  # 40 MB por pulso: meia hora para devolver uma fila de dois gigabytes
 PRAZO_DA_VEZ_S = 30.0  # outro processo no meio de uma transação; elas duram milissegundos
 CONFERIR_INTEIRO_ATE_BYTES = 32 * 1024 * 1024  # a conferência lê tudo: num cartão, um segundo e meio
 
@@ -99,16 +100,16 @@ class Arquivo:
                 "Confira o link, ou aumente fila_bytes."
             )
 
-    def devolver_espaco(self, paginas: int = 2000) -> None:
-        """Devolve ao disco páginas livres do arquivo, aos poucos; nada faz se há poucas."""
-
-        def devolver(conexao: sqlite3.Connection) -> None:
+    def devolver_espaco(self) -> None:
+        """Devolve ao disco páginas livres do arquivo, aos poucos; nada faz se há poucas ou se não dá agora."""
+        with self._vez, suppress(sqlite3.Error, FilaIndisponivel), self._travado(fcntl.LOCK_SH):
+            conexao = self._conexao
+            if conexao is None or self._inode() != self._inode_aberto:
+                return
             (livres,) = conexao.execute("PRAGMA freelist_count").fetchone()
-            if livres > paginas:
-                conexao.execute(f"PRAGMA incremental_vacuum({paginas})").fetchall()
-
-        with suppress(FilaIndisponivel):
-            self.executar(devolver)
+            if livres > PAGINAS_POR_DEVOLUCAO // 5:
+                # `execute` daria um passo só, e este PRAGMA devolve uma página por passo.
+                conexao.executescript(f"PRAGMA incremental_vacuum({PAGINAS_POR_DEVOLUCAO})")
 
     def refazer_reserva(self) -> None:
         """Recria o arquivo de reserva se ele falta e há folga no disco."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from .captura import Payload, Quadro, QuadroLido, detectar, ler_quadro, montar_e
 from .configuracao import montar_opcoes
 from .envio import Envio
 from .erros import FilaCheia, FilaEmUso, FilaIndisponivel, SemEspaco
+from .espera import Sorteio
 from .fila import EventoNovo, Fila
 from .pulso import Pulso, VigiaDoRelogio
 from .quadros import Quadros
@@ -26,6 +28,7 @@ logger = logging.getLogger("lastro_captura")
 REPETIR_VAGA_S = 5.0  # outro processo envia: se ele morrer, alguém assume em segundos
 REPETIR_DISCO_S = 5.0
 FOLGA_BYTES = 256 * 1024  # o que uma transação escreve além do recorte, com sobra
+CONTAR_A_CADA_MS = 2000
 PRAZO_DO_FIM_S = 10.0
 
 
@@ -66,7 +69,7 @@ class Cliente:
         self._parar = threading.Event()
         self._acordar = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._atendente: Atendente | None = None
+        self.atendente: Atendente | None = None
         self.remetente: Remetente | None = None
         if exigir_envio:
             self._vaga.ocupar()
@@ -115,14 +118,18 @@ class Cliente:
 
     def esperar_esvaziar(self, prazo_s: float, ao_andar: Callable[[int], None] = lambda faltam: None) -> bool:
         """Espera a fila (fora a quarentena) esvaziar; False se o prazo acabou antes ou se pediram para parar."""
-        limite_ms = self._relogio.mono_ms() + int(prazo_s * 1000)
+        comeco_ms = self._relogio.mono_ms()
+        proxima_conta_ms = comeco_ms
         while True:
-            medida = self.fila.medir()
-            faltam = medida.prontos + medida.esperando
-            ao_andar(faltam)
-            if not faltam:
+            agora_ms = self._relogio.mono_ms()
+            if agora_ms >= proxima_conta_ms:  # contar cem mil disputaria a fila com quem a esvazia
+                medida = self.fila.medir()
+                ao_andar(medida.prontos + medida.esperando)
+                proxima_conta_ms = agora_ms + CONTAR_A_CADA_MS
+            if self.fila.esta_vazia():
+                ao_andar(0)
                 return True
-            if self._relogio.mono_ms() > limite_ms or self._parar.wait(0.2):
+            if agora_ms > comeco_ms + prazo_s * 1000 or self._parar.wait(0.1):
                 return False
 
     @property
@@ -192,7 +199,9 @@ class Cliente:
             return
         while not self._parar.is_set():
             try:
-                remetente = self._montar_remetente()
+                remetente = self.remetente or self.montar_remetente()
+                if len(self._threads) == 1:
+                    self._iniciar(self._atender)
                 while not self._parar.is_set():
                     dormir_s = remetente.passo()
                     if dormir_s > 0:
@@ -203,30 +212,35 @@ class Cliente:
                     logger.error("a fila não pôde ser usada, nova tentativa em instantes: %s", erro)
                 self._parar.wait(REPETIR_DISCO_S)
 
-    def _montar_remetente(self) -> Remetente:
-        if self.remetente is None:
-            ritmo = self.opcoes.ritmo()
-            self._atendente = Atendente(
-                self._envio, self.quadros, self._relogio, ritmo, espera_s=self.opcoes.pedidos_espera_s
-            )
-            self.quadros.varrer_orfaos()
-            self.remetente = Remetente(
-                self.fila,
-                self._envio,
-                self._relogio,
-                ritmo,
-                Pulso(self.fila, self.quadros, self._relogio, self._vigia),
-                ao_receber_pedidos=self._atendente.receber,
-            )
-            self._iniciar(self._atender)
+    def montar_remetente(self, *, sorteio: Sorteio = random.random) -> Remetente:
+        """O laço de envio, para quem o quer conduzir por conta própria (a vaga é de quem conduz)."""
+        ritmo = self.opcoes.ritmo()
+        self.atendente = Atendente(
+            self._envio,
+            self.quadros,
+            self._relogio,
+            ritmo,
+            espera_s=self.opcoes.pedidos_espera_s,
+            sorteio=sorteio,
+        )
+        self.quadros.varrer_orfaos()
+        self.remetente = Remetente(
+            self.fila,
+            self._envio,
+            self._relogio,
+            ritmo,
+            Pulso(self.fila, self.quadros, self._relogio, self._vigia),
+            ao_receber_pedidos=self.atendente.receber,
+            sorteio=sorteio,
+        )
         return self.remetente
 
     def _atender(self) -> None:
         """A thread dos quadros pedidos."""
-        assert self._atendente is not None
+        assert self.atendente is not None
         while not self._parar.is_set():
             try:
-                dormir_s = self._atendente.passo()
+                dormir_s = self.atendente.passo()
             except FilaIndisponivel:
                 dormir_s = REPETIR_DISCO_S
             self._parar.wait(dormir_s)

@@ -264,6 +264,11 @@ class Fila:
 
         return self.arquivo.ler(contar)
 
+    def esta_vazia(self) -> bool:
+        """Se não há nada por enviar; a quarentena não conta."""
+        sql = "SELECT NOT EXISTS (SELECT 1 FROM evento WHERE situacao IN (0, 1))"
+        return bool(self.arquivo.ler(lambda c: c.execute(sql).fetchone())[0])
+
     def ler_descartes(self) -> dict[str, int]:
         """Os totais por motivo desde que a fila existe."""
         return self.arquivo.ler(ler_totais)
