@@ -157,7 +157,10 @@ class Cliente:
     def _guardar_quadro(self, lido: QuadroLido) -> bool:
         if not self.opcoes.guardar_quadros or lido.conteudo is None:
             return False
-        return self.quadros.guardar(lido.conteudo, lido.sha256)
+        try:
+            return self.quadros.guardar(lido.conteudo, lido.sha256)
+        except SemEspaco:  # nem despejar coube: o evento ainda pode caber
+            return False
 
     def _anotador(
         self, lido: QuadroLido, eventos: Sequence[EventoNovo], guardado: bool
@@ -174,22 +177,31 @@ class Cliente:
         anotar: Callable[[sqlite3.Connection], None],
         recibo: str | None,
     ) -> list[str]:
-        """Enfileira; com o disco cheio, os quadros cedem e tenta-se outra vez. O que não coube é contado."""
-        precisa_bytes = sum(len(evento.recorte or b"") for evento in eventos) + FOLGA_BYTES
+        """Enfileira; com o disco cheio, os quadros cedem o lugar. O que não coube é contado."""
         try:
-            try:
-                novos = self.fila.enfileirar(eventos, anotar, recibo=recibo)
-            except FilaCheia:
-                raise
-            except SemEspaco:
-                if not self.quadros.despejar(precisa_bytes):
-                    raise
-                novos = self.fila.enfileirar(eventos, anotar, recibo=recibo)
+            novos = self._enfileirar(eventos, anotar, recibo)
         except SemEspaco:
             self.fila.contar_sem_espaco(len(eventos))
             raise
         self._acordar.set()
         return [evento.id_evento for evento in eventos] if novos else []
+
+    def _enfileirar(
+        self,
+        eventos: Sequence[EventoNovo],
+        anotar: Callable[[sqlite3.Connection], None],
+        recibo: str | None,
+    ) -> bool:
+        precisa_bytes = sum(len(evento.recorte or b"") for evento in eventos) + FOLGA_BYTES
+        while True:
+            try:
+                return self.fila.enfileirar(eventos, anotar, recibo=recibo)
+            except FilaCheia:  # a cota é da fila: quadro nenhum abre lugar nela
+                raise
+            except SemEspaco:
+                # O que se libera pode ir para o checkpoint do SQLite: repete-se até não haver quadro a ceder.
+                if not self.quadros.despejar(precisa_bytes):
+                    raise
 
     # ---- O envio
 

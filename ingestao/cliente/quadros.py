@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .arquivo import Arquivo
+from .erros import SemEspaco
 from .relogio import Relogio, formatar_hora, ler_hora
 
 logger = logging.getLogger("lastro_captura")
@@ -195,13 +196,24 @@ class Quadros:
         return passou.total_seconds() > self._guarda.janela_s
 
     def _tirar(self, linhas: Sequence[tuple], situacao: str) -> None:
-        """Anota a saída antes de apagar: morto no meio, sobra um arquivo, nunca uma promessa vazia."""
+        """Anota a saída antes de apagar: morto no meio, sobra um arquivo, nunca uma promessa vazia.
+
+        Com o disco tão cheio que nem a nota cabe, é o contrário: apagar é o que abre lugar para ela.
+        """
+        try:
+            self._anotar_saida(linhas, situacao)
+        except SemEspaco:
+            self._apagar(linhas)
+            self._anotar_saida(linhas, situacao)
+        self._apagar(linhas)
+
+    def _anotar_saida(self, linhas: Sequence[tuple], situacao: str) -> None:
+        sql = "UPDATE quadro SET situacao = ? WHERE numero = ?"
         self._arquivo.executar(
-            lambda c: c.executemany(
-                "UPDATE quadro SET situacao = ? WHERE numero = ?", [(situacao, linha[0]) for linha in linhas]
-            ),
-            essencial=True,
+            lambda c: c.executemany(sql, [(situacao, linha[0]) for linha in linhas]), essencial=True
         )
+
+    def _apagar(self, linhas: Sequence[tuple]) -> None:
         for linha in linhas:
             with suppress(OSError):
                 self._caminho(linha[1]).unlink()

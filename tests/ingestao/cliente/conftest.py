@@ -1,6 +1,7 @@
 """Uma fila, um relógio de mentira e um remetente que anda um passo por vez."""
 
 import io
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -99,6 +100,20 @@ def pasta(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="lastro-captura-", dir="/dev/shm") as na_memoria:
         yield Path(na_memoria)
+
+
+@pytest.fixture
+def disco_pequeno(tmp_path: Path) -> Iterator[Path]:
+    """Um disco de 3 MB só deste teste, para encher de verdade. Montar pede root."""
+    ponto = tmp_path / "disco"
+    ponto.mkdir()
+    comando = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(ponto)]
+    if subprocess.run(comando, capture_output=True, check=False).returncode != 0:
+        pytest.skip("montar um disco pequeno pede root; o teste da cota do SQLite cobre o erro dele")
+    try:
+        yield ponto
+    finally:
+        subprocess.run(["umount", "--lazy", str(ponto)], check=True)
 
 
 @pytest.fixture
