@@ -17,12 +17,17 @@
 | `LASTRO_LIMITE_POR_MINUTO` | 6000 | eventos por minuto e por chave |
 | `LASTRO_TETO_DA_CAIXA` | 20000 | lotes pendentes acima dos quais a porta responde 503 |
 | `LASTRO_TETO_DE_RECEPCOES` | 50000 | o mesmo, para os recibos das transportadoras |
+| `LASTRO_QUADROS` | `LASTRO_DADOS/quadros` | pasta dos quadros pedidos, no depósito em disco |
+| `LASTRO_DEPOSITO` | disco | classe de armazenamento dos quadros (`storages.backends.s3.S3Storage`…) |
+| `LASTRO_DEPOSITO_OPCOES` | vazio | opções dela, em JSON (`{"bucket_name": "…", "endpoint_url": "…"}`) |
 | `LASTRO_ATRAS_DE_PROXY` | não | confia em `X-Forwarded-Proto` para saber que a visita veio por HTTPS |
 | `LASTRO_THREADS` | 6 | threads do Django em cada processo web |
 """
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from environs import Env
@@ -41,6 +46,8 @@ LIMITE_POR_MINUTO: int = env.int("LASTRO_LIMITE_POR_MINUTO", 6_000)  # contrato 
 TETO_DA_CAIXA: int = env.int("LASTRO_TETO_DA_CAIXA", 20_000)
 TETO_DA_CAIXA_DE_RECEPCOES: int = env.int("LASTRO_TETO_DE_RECEPCOES", 50_000)
 ATRAS_DE_PROXY: bool = env.bool("LASTRO_ATRAS_DE_PROXY", False)
+EM_DISCO = "ingestao.capturas.deposito.QuadrosEmDisco"
+DEPOSITO_DE_QUADROS: str = env.str("LASTRO_DEPOSITO", "") or EM_DISCO
 THREADS: int = env.int("LASTRO_THREADS", 6)
 
 HOSPEDEIROS_LOCAIS = ["localhost", "127.0.0.1", "[::1]"]
@@ -71,6 +78,20 @@ def segredo() -> str:
     if url_do_banco() and sys.argv[1:2] != ["local"]:  # o `local` cria o segredo antes de subir os filhos
         raise ImproperlyConfigured("Defina LASTRO_SEGREDO (32 caracteres ou mais, guardado em segredo).")
     return "sem-banco-nada-se-assina-" + "0" * 32  # `manage.py local` e a ajuda rodam antes de haver segredo
+
+
+def opcoes_do_deposito() -> dict[str, Any]:
+    """As opções do armazenamento de quadros. Levanta `ImproperlyConfigured` se não são um objeto JSON."""
+    try:
+        opcoes = json.loads(env.str("LASTRO_DEPOSITO_OPCOES", "") or "{}")
+    except ValueError as erro:
+        raise ImproperlyConfigured("LASTRO_DEPOSITO_OPCOES não é JSON.") from erro
+    if not isinstance(opcoes, dict):
+        raise ImproperlyConfigured('LASTRO_DEPOSITO_OPCOES é um objeto JSON: {"opcao": valor}.')
+    if DEPOSITO_DE_QUADROS == EM_DISCO:
+        opcoes.setdefault("location", env.str("LASTRO_QUADROS", "") or str(DADOS / "quadros"))
+        opcoes.setdefault("file_permissions_mode", 0o600)
+    return opcoes
 
 
 def hospedeiros() -> list[str]:

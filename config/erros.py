@@ -1,6 +1,7 @@
 """Como um erro vira resposta: `{"detail": "<o que fazer>", "codigo": "<estável>"}`, nunca uma página."""
 
 import logging
+from collections.abc import Mapping
 
 from django.http import HttpRequest, JsonResponse
 from rest_framework.exceptions import APIException
@@ -28,14 +29,23 @@ CODIGOS_DO_DRF = {
 class ErroDaApi(APIException):
     """Um erro com código estável para máquinas e uma frase para pessoas.
 
-    `espera_s`, quando há, vira `Retry-After` em segundos inteiros.
+    `espera_s`, quando há, vira `Retry-After` em segundos inteiros; `cabecalhos` vão como estão.
     """
 
-    def __init__(self, status: int, codigo: str, detalhe: str, *, espera_s: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        codigo: str,
+        detalhe: str,
+        *,
+        espera_s: int | None = None,
+        cabecalhos: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(detail=detalhe, code=codigo)
         self.status_code = status
         self.codigo = codigo
         self.espera_s = espera_s
+        self.cabecalhos = cabecalhos or {}
 
 
 def tratar_erro(erro: Exception, contexto: dict) -> Response | None:
@@ -52,6 +62,8 @@ def tratar_erro(erro: Exception, contexto: dict) -> Response | None:
     espera_s = getattr(erro, "espera_s", None)
     if espera_s is not None:
         resposta["Retry-After"] = str(espera_s)
+    for nome, valor in getattr(erro, "cabecalhos", {}).items():
+        resposta[nome] = valor
     return resposta
 
 

@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
-from io import BytesIO
 from typing import Any
 
 import orjson
@@ -27,26 +26,27 @@ from django.db import close_old_connections
 from django.utils.module_loading import import_string
 
 from config import ambiente
-from config.recebimento import Corpo, CorpoNaoVeio, Receber
+from config.recebimento import DAS_CAPTURAS, GERAL, Corpo, CorpoNaoVeio, Receber
 from config.trabalhadores import Trabalhadores
+from config.traducao import Ambiente, Escopo, ler_cabecalhos, montar_ambiente
 
-Escopo = dict[str, Any]
 Enviar = Callable[[dict[str, Any]], Awaitable[None]]
-Ambiente = dict[str, Any]
 
 TETO_PADRAO_BYTES = 16 * 1024 * 1024
 # A rota lê um byte além do seu teto e responde 413 ela mesma, com o código e o CORS dela.
 TETOS_BYTES = {"/evento/ingestao": 1024 * 1024}
+TETOS_POR_PREFIXO_BYTES = {"/captura/quadros/": 4 * 1024 * 1024}  # um pedaço de quadro
 GRANDES_POR_VEZ = 2  # quem espera a vez é uma corrotina; os pequenos passam ao lado
 ESPERA_MAXIMA = 1024  # requisições completas esperando thread; acima, 503 na hora
 # Um PostgreSQL congelado não derruba a conexão: sem prazo, a resposta nunca viria. As transportadoras
 # desistem entre 2 e 30 s. Só nas rotas de recebimento: uma tela do painel pode demorar.
 PRAZO_DA_RESPOSTA_S = 3.0
-ROTAS_COM_PRAZO = ("/evento/", "/dlr/", "/prontidao")
+ROTAS_COM_PRAZO = ("/evento/", "/dlr/", "/captura/", "/prontidao")
+ROTAS_COM_CORS = frozenset({"/evento/ingestao"})  # a única que páginas de outras origens chamam
 
 # O CORS é aberto: quem autoriza um site é a conferência da origem, na rota.
 CABECALHOS_SIMPLES = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
-CABECALHOS_FIXOS = [
+CABECALHOS_COM_CORS = [
     *CABECALHOS_SIMPLES,
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"Retry-After"),
@@ -56,6 +56,7 @@ VIVA = b'{"situacao": "viva"}'
 registro = logging.getLogger("lastro.porta")
 _django = get_wsgi_application()
 _DIRETAS = {rota: import_string(caminho) for rota, caminho in settings.ROTAS_DIRETAS.items()}
+_ESPERAS = {rota: import_string(caminho) for rota, caminho in settings.ROTAS_DE_ESPERA.items()}
 _CONTADORES = {prefixo: import_string(nome) for prefixo, nome in settings.CONTADORES_DE_RECUSA.items()}
 # Nenhum cache do Django é usado; procurá-los para fechar a cada resposta era 5 % do tempo de um POST.
 request_finished.disconnect(close_caches)
@@ -75,12 +76,14 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
         return await _ciclo_de_vida(receber, enviar)
     if escopo["type"] != "http":
         return None
-    async with Corpo(TETOS_BYTES.get(escopo["path"], TETO_PADRAO_BYTES)) as corpo:
+    async with _abrir_corpo(escopo["path"]) as corpo:
         try:
             await corpo.juntar(receber)
         except CorpoNaoVeio as erro:
             await _contar_recusa(escopo["path"], erro)
             return await _recusar(escopo, enviar, erro.status, erro.codigo, erro.detalhe)
+        if escopo["method"] == "GET" and escopo["path"] in _ESPERAS:
+            return await _esperar(escopo, receber, enviar)
         if _em_curso >= ESPERA_MAXIMA:
             detalhe = "Muitas requisições em espera; reenvie em instantes."
             return await _recusar(escopo, enviar, 503, "porta_cheia", detalhe)
@@ -93,6 +96,41 @@ async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
         finally:
             _em_curso -= 1
     return None
+
+
+def _abrir_corpo(caminho: str) -> Corpo:
+    """O corpo com o teto da rota e o orçamento de memória dela."""
+    teto = TETOS_BYTES.get(caminho)
+    if teto is None:
+        por_prefixo = (t for prefixo, t in TETOS_POR_PREFIXO_BYTES.items() if caminho.startswith(prefixo))
+        teto = next(por_prefixo, TETO_PADRAO_BYTES)
+    return Corpo(teto, DAS_CAPTURAS if caminho.startswith("/captura/") else GERAL)
+
+
+async def _esperar(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
+    """Uma rota que espera por notícia sem ocupar thread; quem desliga antes sai da espera na hora."""
+    resposta = asyncio.ensure_future(
+        _ESPERAS[escopo["path"]](ler_cabecalhos(escopo), escopo["query_string"], _rodar_com_prazo)
+    )
+    partida = asyncio.ensure_future(_aguardar_partida(receber))
+    try:
+        await asyncio.wait({resposta, partida}, return_when=asyncio.FIRST_COMPLETED)
+        if resposta.done():
+            pronta = resposta.result()
+            await _responder(enviar, pronta.status, _cabecalhos(escopo, pronta), pronta.corpo)
+    finally:
+        resposta.cancel()
+        partida.cancel()
+
+
+async def _aguardar_partida(receber: Receber) -> None:
+    while (await receber())["type"] != "http.disconnect":
+        pass
+
+
+async def _rodar_com_prazo(funcao: Callable[..., Any], *argumentos: Any) -> Any:
+    """Para as rotas de espera: uma função bloqueante numa thread. Levanta `TimeoutError`."""
+    return await _threads.rodar(_rodar_direta, funcao, *argumentos, prazo_s=PRAZO_DA_RESPOSTA_S)
 
 
 async def _encaminhar_na_vez(escopo: Escopo, corpo: Corpo, enviar: Enviar) -> None:
@@ -127,11 +165,11 @@ async def _encaminhar(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
         return await _atender(escopo, corpo, enviar)
     try:
         resposta = await _threads.rodar(
-            _rodar_direta, direta, corpo, _cabecalhos_wsgi(escopo), prazo_s=PRAZO_DA_RESPOSTA_S
+            _rodar_direta, direta, corpo, ler_cabecalhos(escopo), prazo_s=PRAZO_DA_RESPOSTA_S
         )
     except TimeoutError:
         return await _recusar_por_lentidao(escopo, enviar)
-    return await _responder(enviar, resposta.status, _cabecalhos(resposta), resposta.corpo)
+    return await _responder(enviar, resposta.status, _cabecalhos(escopo, resposta), resposta.corpo)
 
 
 def _rodar_direta(direta: Callable[..., Any], *argumentos: Any) -> Any:
@@ -152,58 +190,16 @@ class _Defeito:
     espera_s = 5
 
 
-def _cabecalhos(resposta: Any) -> list[tuple[bytes, bytes]]:
+def _cabecalhos(escopo: Escopo, resposta: Any) -> list[tuple[bytes, bytes]]:
+    fixos = CABECALHOS_COM_CORS if escopo["path"] in ROTAS_COM_CORS else CABECALHOS_SIMPLES
     if resposta.espera_s is None:
-        return CABECALHOS_FIXOS
-    return [*CABECALHOS_FIXOS, (b"retry-after", str(resposta.espera_s).encode())]
-
-
-def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
-    """Traduz o escopo ASGI para o dicionário WSGI (PEP 3333) que o Django espera."""
-    servidor = escopo.get("server") or ("localhost", 80)
-    cliente = escopo.get("client") or ("", 0)
-    ambiente_wsgi: Ambiente = {
-        "REQUEST_METHOD": escopo["method"],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": escopo["path"].encode("utf-8", "surrogateescape").decode("latin-1"),
-        "QUERY_STRING": escopo["query_string"].decode("latin-1"),
-        "SERVER_NAME": servidor[0],
-        "SERVER_PORT": str(servidor[1] or ""),
-        "SERVER_PROTOCOL": f"HTTP/{escopo.get('http_version', '1.1')}",
-        "REMOTE_ADDR": cliente[0],
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": escopo.get("scheme", "http"),
-        "wsgi.input": BytesIO(corpo),
-        "wsgi.errors": _ErrosNoRegistro(),
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-    ambiente_wsgi.update(_cabecalhos_wsgi(escopo))
-    ambiente_wsgi["CONTENT_LENGTH"] = str(len(corpo))
-    return ambiente_wsgi
-
-
-def _cabecalhos_wsgi(escopo: Escopo) -> Ambiente:
-    """Os cabeçalhos na forma da PEP 3333; repetidos são juntados como a RFC 9110 manda."""
-    lidos: Ambiente = {}
-    for nome_cru, valor_cru in escopo["headers"]:
-        nome, valor = nome_cru.decode("latin-1"), valor_cru.decode("latin-1")
-        if nome == "content-type":
-            chave = "CONTENT_TYPE"
-        elif nome == "content-length" or "_" in nome:
-            continue  # o tamanho é o do corpo recebido; "_" permitiria forjar um cabeçalho com "-"
-        else:
-            chave = f"HTTP_{nome.upper().replace('-', '_')}"
-        anterior = lidos.get(chave)
-        juncao = "; " if chave == "HTTP_COOKIE" else ","
-        lidos[chave] = valor if anterior is None else f"{anterior}{juncao}{valor}"
-    return lidos
+        return fixos
+    return [*fixos, (b"retry-after", str(resposta.espera_s).encode())]
 
 
 async def _atender(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
     """Roda o Django numa thread e manda a resposta, pedaço por pedaço quando ela é longa."""
-    ambiente_wsgi = _ambiente_wsgi(escopo, corpo)
+    ambiente_wsgi = montar_ambiente(escopo, corpo)
     com_prazo = escopo["path"].startswith(ROTAS_COM_PRAZO)
     try:
         situacao, cabecalhos, pedacos = await _threads.rodar(
@@ -264,7 +260,7 @@ async def _recusar_por_lentidao(escopo: Escopo, enviar: Enviar) -> None:
 
 async def _recusar(escopo: Escopo, enviar: Enviar, situacao: int, codigo: str, detalhe: str) -> None:
     """Recusa sem passar por rota nenhuma; na dos sites leva o CORS, para que a página possa ler o motivo."""
-    fixos = CABECALHOS_FIXOS if escopo["path"] in _DIRETAS else CABECALHOS_SIMPLES
+    fixos = CABECALHOS_COM_CORS if escopo["path"] in ROTAS_COM_CORS else CABECALHOS_SIMPLES
     corpo = orjson.dumps({"detail": detalhe, "codigo": codigo})
     await _responder(enviar, situacao, [*fixos, (b"retry-after", b"5")], corpo)
 
@@ -282,12 +278,3 @@ async def _ciclo_de_vida(receber: Receber, enviar: Enviar) -> None:
         await enviar({"type": f"{mensagem['type']}.complete"})
         if mensagem["type"] == "lifespan.shutdown":
             return
-
-
-class _ErrosNoRegistro:
-    """`wsgi.errors`: o Django quase não escreve aqui; vai para a saída de erro."""
-
-    def write(self, texto: str) -> int:
-        return os.write(2, texto.encode())
-
-    def flush(self) -> None: ...

@@ -13,12 +13,29 @@ CORPO_MAXIMO_S = 300  # 1 MiB a 3,5 KB/s: o pior enlace móvel que ainda termina
 # Django (~107 MB), a web fica abaixo de 150 MB mesmo sob centenas de bombas. Os pequenos passam sempre: quem
 # enche a memória com corpos grandes não fecha a porta para os outros.
 CORPOS_MAXIMO_BYTES = 12 * 1024 * 1024
+# As capturas têm o seu, à parte: um lote delas pode ter 16 MiB e não caberia no geral, nem o geral pode esperar
+# por quem sobe imagens em enlace lento.
+CAPTURAS_MAXIMO_BYTES = 24 * 1024 * 1024
 PEQUENO_BYTES = 16 * 1024
 # Um corpo grande vira dezenas de MB de objetos, e uma bomba de gzip, dezenas de ms de CPU: poucos por vez, e
 # quem espera a vez é uma corrotina. Os pequenos passam ao lado.
 GRANDE_BYTES = 128 * 1024  # como enviado; em gzip, cerca de 1 MiB de JSON
 
-_corpos_bytes = 0
+
+class Orcamento:
+    """Quantos bytes de corpos grandes cabem na memória do processo de uma vez."""
+
+    def __init__(self, maximo_bytes: int) -> None:
+        self.maximo_bytes = maximo_bytes
+        self.usados_bytes = 0
+
+    def cabe(self, mais_bytes: int) -> bool:
+        """Se ainda há lugar para tantos bytes."""
+        return self.usados_bytes + mais_bytes <= self.maximo_bytes
+
+
+GERAL = Orcamento(CORPOS_MAXIMO_BYTES)
+DAS_CAPTURAS = Orcamento(CAPTURAS_MAXIMO_BYTES)
 
 
 class CorpoNaoVeio(Exception):
@@ -32,10 +49,11 @@ class CorpoNaoVeio(Exception):
 
 
 class Corpo:
-    """O corpo de uma requisição, contado no orçamento de memória do processo enquanto existir."""
+    """O corpo de uma requisição, contado num orçamento de memória do processo enquanto existir."""
 
-    def __init__(self, teto_bytes: int) -> None:
+    def __init__(self, teto_bytes: int, orcamento: Orcamento = GERAL) -> None:
         self._teto_bytes = teto_bytes
+        self._orcamento = orcamento
         self._pedacos: list[bytes] = []
         self._guardado = 0
 
@@ -43,8 +61,7 @@ class Corpo:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        global _corpos_bytes
-        _corpos_bytes -= self._guardado
+        self._orcamento.usados_bytes -= self._guardado
         self._pedacos.clear()
 
     @property
@@ -85,17 +102,16 @@ class Corpo:
             vigia.dispensar()
 
     def _guardar(self, pedaco: bytes) -> None:
-        global _corpos_bytes
         if not pedaco:
             return
         pequeno = self._guardado + len(pedaco) <= PEQUENO_BYTES
-        if not pequeno and _corpos_bytes + len(pedaco) > CORPOS_MAXIMO_BYTES:
+        if not pequeno and not self._orcamento.cabe(len(pedaco)):
             raise CorpoNaoVeio(
                 503, "porta_cheia", "Muitos corpos grandes ao mesmo tempo; reenvie em instantes."
             )
         self._pedacos.append(pedaco)
         self._guardado += len(pedaco)
-        _corpos_bytes += len(pedaco)
+        self._orcamento.usados_bytes += len(pedaco)
 
 
 class _Vigia:

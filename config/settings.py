@@ -105,6 +105,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "cobrar-finais": {"task": "dlr.tasks.cobrar_finais", "schedule": 300.0, "options": {"expires": 300.0}},
     "avisar": {"task": "ingestao.tasks.enviar_avisos", "schedule": 60.0, "options": {"expires": 60.0}},
+    "vencer-pedidos": {
+        "task": "ingestao.tasks.vencer_pedidos",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "expurgar": {"task": "ingestao.tasks.expurgar", "schedule": 3600.0, "options": {"expires": 3600.0}},
 }
 
@@ -114,8 +119,14 @@ CELERY_BEAT_SCHEDULE = {
 CONTADORES_DE_RECUSA = {
     "/evento/ingestao": "ingestao.eventos.atendimento.contar_recusa",
     "/dlr/callback/": "dlr.porta.contar_recusa",
+    "/captura/": "ingestao.capturas.atendimento.contar_recusa",
 }
-ROTAS_DIRETAS = {"/evento/ingestao": "ingestao.eventos.atendimento.atender"}
+ROTAS_DIRETAS = {
+    "/evento/ingestao": "ingestao.eventos.atendimento.atender",
+    "/captura/ingestao": "ingestao.capturas.atendimento.atender_ingestao",
+}
+# GETs que esperam por notícia como corrotinas, sem ocupar thread.
+ROTAS_DE_ESPERA = {"/captura/pedidos": "ingestao.capturas.espera.esperar"}
 LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO
 TETO_DA_CAIXA = ambiente.TETO_DA_CAIXA
 TETO_DA_CAIXA_DE_RECEPCOES = ambiente.TETO_DA_CAIXA_DE_RECEPCOES
@@ -158,6 +169,7 @@ STATIC_URL = "estaticos/"
 STATIC_ROOT = BASE_DIR / "estaticos"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "quadros": {"BACKEND": ambiente.DEPOSITO_DE_QUADROS, "OPTIONS": ambiente.opcoes_do_deposito()},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True  # sem `collectstatic` no primeiro uso

@@ -16,4 +16,25 @@ O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 12. `eventos/agrupamento.py`   a impressão digital que junta erros iguais.
 13. `eventos/avisos.py`        os e-mails de franquia e de regressão.
 14. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.
+
+O caminho de uma captura (`POST /captura/ingestao`; protocolo e códigos em docs/captura.md), arquivo por arquivo:
+
+1. `capturas/atendimento.py`   autentica, faz, responde; conta a chamada recusada (a view chama o mesmo).
+2. `capturas/autenticacao.py`  o token → aparelho.
+3. `capturas/recepcao.py`      o lote, dos bytes ao COMMIT: o que é novo, o que é reenvio, o que é conflito.
+4. `capturas/corpo.py`         bytes → o lote e onde está cada recorte (`partes.py` lê o multipart).
+5. `capturas/leitura.py`       JSON → eventos lidos (`campos.py`), a identidade do conteúdo, a hora suspeita.
+6. `capturas/relatos.py`       descartes, latências e pulso.
+7. `capturas/recortes.py`      é um JPEG inteiro? sem decodificar; `preparo.py` o junta ao evento.
+8. `capturas/reenvios.py`      o mesmo de novo: é igual? foi o link ou a fila?
+9. `capturas/gravacao.py`      um INSERT para o lote, as travas, as medidas; COMMIT; só então o 200.
+10. `capturas/medidas.py`      faixas, percentis, o corte que parou; `consultas.py` os lê por hora, dia, aparelho.
+
+O caminho de um quadro pedido:
+
+1. `capturas/pedidos.py`       quem opera contesta, cancela, olha, exclui; tudo vai para `trilha.py`.
+2. `capturas/espera.py`        o aparelho espera por pedidos sem ocupar thread (long poll).
+3. `capturas/quadros.py`       o envio aos pedaços, o SHA-256, ou a notícia de que o quadro não existe mais.
+4. `capturas/deposito.py`      onde o quadro fica.
+5. `capturas/dispositivos.py`  criar um aparelho, trocar o token, desligar.
 """

@@ -1,8 +1,10 @@
 """As tarefas Celery da ingestão: cada uma é uma casca em volta de uma chamada."""
 
 from celery import shared_task
+from django.utils import timezone
 
 from ingestao.caixa import Despertador
+from ingestao.capturas import pedidos
 from ingestao.eventos import avisos, retencao
 from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 
@@ -28,6 +30,13 @@ def enviar_avisos() -> None:
 def expurgar() -> None:
     """Apaga o que passou da retenção."""
     retencao.expurgar()
+
+
+@shared_task(name="ingestao.tasks.vencer_pedidos")
+def vencer_pedidos() -> None:
+    """Encerra os pedidos de quadro cujo prazo passou."""
+    while pedidos.vencer_pedidos(timezone.now()):
+        pass
 
 
 despertador_de_lotes = Despertador("lotes", processar_lotes.delay)

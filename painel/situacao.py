@@ -11,8 +11,9 @@ from dlr.models import EventoLogico, Excecao, Mensagem, Recepcao, SituacaoDaExce
 from dlr.processamento import CAIXA_DE_RECEPCOES
 from ingestao.caixa import Caixa
 from ingestao.caixa.medida import medir
+from ingestao.capturas.consultas import contar_situacao
 from ingestao.eventos.processamento import CAIXA_DE_LOTES
-from ingestao.models import Aplicativo, Erro, Evento, Sessao
+from ingestao.models import Aplicativo, Captura, Dispositivo, Erro, Evento, Sessao
 
 CAIXAS: dict[str, Caixa] = {"lotes": CAIXA_DE_LOTES, "recepcoes": CAIXA_DE_RECEPCOES}
 CONTADOS = {
@@ -20,6 +21,8 @@ CONTADOS = {
     "sessoes": Sessao,
     "eventos": Evento,
     "erros": Erro,
+    "dispositivos": Dispositivo,
+    "capturas": Captura,
     "mensagens": Mensagem,
     "recepcoes": Recepcao,
     "eventos_logicos": EventoLogico,
@@ -33,6 +36,7 @@ def retratar() -> dict[str, Any]:
     return {
         "filas": {nome: _retratar_caixa(caixa) for nome, caixa in CAIXAS.items()},
         "linhas": {nome: modelo._default_manager.count() for nome, modelo in CONTADOS.items()},
+        "capturas": contar_situacao(timezone.now()),
         "excecoes_abertas": contar_excecoes_abertas(),
         "workers_vivos": contar_workers(),
     }

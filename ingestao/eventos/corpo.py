@@ -41,8 +41,10 @@ def ler_corpo(corpo: bytes, codificacao: str) -> Any:
     return ler_json(_descodificar(corpo, codificacao.strip().lower()))
 
 
-def ler_json(texto: bytes) -> Any:
+def ler_json(texto: bytes, *, com_constantes: bool = False) -> Any:
     """Devolve o JSON, limpo. Números infinitos (`1e999`) passam: custam o evento, não o lote.
+
+    `com_constantes` deixa passar também `NaN` e `Infinity`, que não são JSON mas muita biblioteca escreve.
 
     A limpeza é nos bytes, antes de ler: uma passada só quando há o que trocar, e o resto é do orjson.
     Ele recusa o infinito; a segunda leitura, da biblioteca padrão, o deixa passar.
@@ -53,7 +55,9 @@ def ler_json(texto: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        return json.loads(limpo.decode("utf-8"), parse_constant=_recusar_constante)
+        return json.loads(
+            limpo.decode("utf-8"), parse_constant=float if com_constantes else _recusar_constante
+        )
     except (
         ValueError,
         RecursionError,

@@ -104,14 +104,14 @@ def test_quem_desiste_no_meio_nao_chega_ao_django_e_tem_resposta(
 def test_memoria_de_corpos_e_limitada_e_devolvida(
     django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recebimento, "CORPOS_MAXIMO_BYTES", 10)
+    monkeypatch.setattr(recebimento.GERAL, "maximo_bytes", 10)
     monkeypatch.setattr(recebimento, "PEQUENO_BYTES", 4)
     for _ in range(3):
         assert visitar("/evento/ingestao", [b"x" * 10])[0]["status"] == 202
     comeco, corpo = visitar("/evento/ingestao", [b"x" * 6, b"x" * 5])
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "porta_cheia")
-    assert recebimento._corpos_bytes == 0
-    monkeypatch.setattr(recebimento, "CORPOS_MAXIMO_BYTES", 0)
+    assert recebimento.GERAL.usados_bytes == 0
+    monkeypatch.setattr(recebimento.GERAL, "maximo_bytes", 0)
     assert visitar("/evento/ingestao", [b"x" * 4])[0]["status"] == 202, "os pequenos passam sempre"
 
 
@@ -203,18 +203,22 @@ def test_rota_direta_recebe_corpo_e_cabecalhos_e_responde_com_cors(monkeypatch: 
     def direta(corpo: bytes, cabecalhos: dict[str, Any]) -> Any:
         return SimpleNamespace(status=429, corpo=corpo + cabecalhos["HTTP_ORIGIN"].encode(), espera_s=7)
 
-    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": direta})
+    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": direta, "/y": direta})
+    monkeypatch.setattr(modulo, "ROTAS_COM_CORS", {"/x"})
     comeco, corpo = visitar("/x", [b"a", b"b"], cabecalhos=[(b"origin", b"https://o")])
     assert (comeco["status"], corpo["body"]) == (429, b"abhttps://o")
     cabecalhos = dict(comeco["headers"])
     assert cabecalhos[b"retry-after"] == b"7"
     assert cabecalhos[b"access-control-allow-origin"] == b"*"
     assert cabecalhos[b"access-control-expose-headers"] == b"Retry-After"
+    comeco, _ = visitar("/y", [b"a"], cabecalhos=[(b"origin", b"https://o")])
+    assert b"access-control-allow-origin" not in dict(comeco["headers"]), "só a dos sites"
 
 
 def test_corpo_que_nao_veio_e_contado_e_leva_cors_na_rota_dos_sites(monkeypatch: pytest.MonkeyPatch) -> None:
     contadas: list[tuple[Any, ...]] = []
     monkeypatch.setattr(modulo, "_DIRETAS", {"/x": None})
+    monkeypatch.setattr(modulo, "ROTAS_COM_CORS", {"/x"})
     monkeypatch.setattr(modulo, "_CONTADORES", {"/x": lambda *recusa: contadas.append(recusa)})
     comeco, _ = visitar("/x", [b"a", None])
     assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"

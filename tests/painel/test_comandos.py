@@ -76,10 +76,13 @@ def test_situacao_conta_filas_linhas_e_workers(db: None) -> None:
         "sessoes": 0,
         "eventos": 0,
         "erros": 0,
+        "dispositivos": 0,
+        "capturas": 0,
         "mensagens": 0,
         "recepcoes": 0,
         "eventos_logicos": 0,
     }
+    assert situacao["capturas"] == {"dispositivos": 0, "silenciosos": 0, "pedidos_abertos": 0}
     assert situacao["excecoes_abertas"] == {}
     assert situacao["workers_vivos"] == 0
 

@@ -1,0 +1,196 @@
+"""O long poll: quinhentos à espera não param a porta, e o pedido chega a quem espera por ele."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection, connections
+
+from config import porta as modulo
+from config.porta import porta
+from ingestao.capturas import espera
+from ingestao.capturas.pedidos import abrir_pedido
+from ingestao.models import Captura, Dispositivo
+from tests.ingestao.capturas.aparelho import Aparelho, com_caixa, jpeg
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def sem_conexoes_esquecidas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As threads da porta guardam a conexão delas; aqui a devolvem, para o banco de testes poder ser apagado."""
+
+    def fechando(original: Callable[..., Any]) -> Callable[..., Any]:
+        def rodar(*argumentos: Any) -> Any:
+            try:
+                return original(*argumentos)
+            finally:
+                connections.close_all()
+
+        return rodar
+
+    for nome in ("_rodar_direta", "_rodar_django"):
+        monkeypatch.setattr(modulo, nome, fechando(getattr(modulo, nome)))
+
+
+async def visitar(
+    caminho: str,
+    *,
+    consulta: bytes = b"",
+    token: str = "",
+    partida: asyncio.Event | None = None,
+    metodo: str = "GET",
+    corpo: bytes = b"",
+) -> tuple[int, Any]:
+    """Uma visita à porta; `partida` é quando o aparelho desliga. Devolve status e JSON (0 se não respondeu)."""
+    mandou = False
+    enviadas: list[dict[str, Any]] = []
+
+    async def receber() -> dict[str, Any]:
+        nonlocal mandou
+        if not mandou:
+            mandou = True
+            return {"type": "http.request", "body": corpo, "more_body": False}
+        await (partida or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
+
+    async def enviar(mensagem: dict[str, Any]) -> None:
+        enviadas.append(mensagem)
+
+    escopo = {
+        "type": "http",
+        "method": metodo,
+        "path": caminho,
+        "query_string": consulta,
+        "headers": [(b"authorization", f"Bearer {token}".encode()), (b"host", b"localhost")],
+        "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 5),
+        "scheme": "http",
+        "http_version": "1.1",
+    }
+    await porta(escopo, receber, enviar)
+    return (enviadas[0]["status"], orjson.loads(enviadas[1]["body"])) if enviadas else (0, None)
+
+
+def perguntar(aparelho: Aparelho, espera_s: float | str, **mais: Any) -> Any:
+    return visitar("/captura/pedidos", consulta=f"espera_s={espera_s}".encode(), token=aparelho.token, **mais)
+
+
+@pytest.fixture
+def sala(monkeypatch: pytest.MonkeyPatch) -> espera.Sala:
+    nova = espera.Sala()
+    monkeypatch.setattr(espera, "sala", nova)
+    monkeypatch.setattr(espera, "INTERVALO_S", 0.1)
+    return nova
+
+
+def test_sem_pedido_responde_vazio_no_fim_da_espera(aparelho: Aparelho, sala: espera.Sala) -> None:
+    comeco = time.monotonic()
+    status, corpo = asyncio.run(perguntar(aparelho, 0.4))
+    assert (status, corpo["pedidos"]) == (200, [])
+    assert time.monotonic() - comeco >= 0.4
+    assert Dispositivo.objects.get().ultimo_contato_em is not None
+
+
+def test_pedido_aberto_durante_a_espera_chega_logo_e_so_a_quem_e(
+    aparelho: Aparelho, cadastrar: Callable[[str], Aparelho], operador: Any, sala: espera.Sala
+) -> None:
+    mandado = com_caixa()
+    aparelho.postar([mandado], {mandado["id_evento"]: jpeg()})
+    captura, vizinho = Captura.objects.get(), cadastrar("Vizinho")
+
+    async def rodar() -> tuple[Any, Any, float]:
+        espera_dele = asyncio.ensure_future(perguntar(aparelho, 20))
+        do_vizinho = asyncio.ensure_future(perguntar(vizinho, 3))
+        while sala._quantas < 2:
+            await asyncio.sleep(0.01)
+        pedido = await sync_to_async(abrir_pedido)(captura, "Contesto.", operador)
+        comeco = time.monotonic()
+        _, corpo = await espera_dele
+        levou_s = time.monotonic() - comeco
+        assert [p["id"] for p in corpo["pedidos"]] == [str(pedido.pk)]
+        return corpo, (await do_vizinho)[1], levou_s
+
+    _, do_vizinho, levou_s = asyncio.run(rodar())
+    assert do_vizinho["pedidos"] == []
+    assert levou_s < 10
+    assert (sala._quantas, len(sala._esperas)) == (0, 0)
+
+
+def test_quinhentos_a_espera_nao_ocupam_threads_nem_perguntam_um_por_um(
+    aparelho: Aparelho, sala: espera.Sala, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consultas: list[int] = []
+    listar = espera._listar
+    monkeypatch.setattr(espera, "_listar", lambda ids: consultas.append(len(ids)) or listar(ids))
+
+    async def rodar() -> list[int]:
+        partida = asyncio.Event()
+        esperas = [asyncio.ensure_future(perguntar(aparelho, 25, partida=partida)) for _ in range(500)]
+        while sala._quantas < 500:
+            await asyncio.sleep(0.01)
+        antes, comeco = len(consultas), time.monotonic()
+        pulsos = [
+            (await visitar("/captura/pulso", token=aparelho.token, metodo="POST", corpo=b"{}"))[0]
+            for _ in range(20)
+        ]
+        passos = (time.monotonic() - comeco) / espera.INTERVALO_S
+        assert len(consultas) - antes <= passos + 2, "uma consulta por intervalo, para todos"
+        partida.set()
+        assert await asyncio.gather(*esperas) == [(0, None)] * 500, "quem desligou não recebe nada"
+        return pulsos
+
+    assert asyncio.run(rodar()) == [200] * 20
+    assert (sala._quantas, len(sala._esperas)) == (0, 0)
+
+
+def test_sala_cheia_e_503_com_hora_de_voltar(aparelho: Aparelho, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(espera, "sala", espera.Sala(maximo=0))
+    status, corpo = asyncio.run(perguntar(aparelho, 5))
+    assert (status, corpo["codigo"]) == (503, "espera_cheia")
+
+
+@pytest.mark.parametrize("espera_s", ["x", "-1", "nan", ""])
+def test_espera_que_nao_e_numero(aparelho: Aparelho, espera_s: str) -> None:
+    status, corpo = asyncio.run(perguntar(aparelho, espera_s))
+    if espera_s == "":  # o mesmo que não dizer
+        assert status == 200
+    else:
+        assert (status, corpo["codigo"]) == (400, "campo_invalido")
+        assert aparelho.perguntar(espera_s).status_code == 400
+
+
+def test_token_e_conferido_antes_de_esperar(db: None) -> None:
+    status, corpo = asyncio.run(perguntar(Aparelho(os.urandom(1), "cap_nada"), 25))  # type: ignore[arg-type]
+    assert (status, corpo["codigo"]) == (401, "token_desconhecido")
+
+
+def test_banco_fora_do_ar_no_fim_da_espera_e_503(
+    aparelho: Aparelho, sala: espera.Sala, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(espera, "_listar", lambda ids: None)
+    status, corpo = asyncio.run(perguntar(aparelho, 0.5))
+    assert (status, corpo["codigo"]) == (503, "armazenamento_indisponivel")
+
+
+def test_banco_lento_na_chegada_e_503(aparelho: Aparelho, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.2)
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("LOCK TABLE ingestao_dispositivo IN ACCESS EXCLUSIVE MODE")
+        try:
+            status, corpo = asyncio.run(perguntar(aparelho, 5))
+        finally:
+            cursor.execute("ROLLBACK")
+    assert (status, corpo["codigo"]) == (503, "armazenamento_lento")
+
+
+def test_por_wsgi_a_espera_e_curta(aparelho: Aparelho) -> None:
+    comeco = time.monotonic()
+    assert aparelho.perguntar(25).json()["pedidos"] == []
+    assert time.monotonic() - comeco < 15
