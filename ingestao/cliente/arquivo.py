@@ -30,7 +30,8 @@ PAGINA_BYTES = 4096  # a do SQLite e a do cartão; recortes de 20 KB ocupam cinc
 PAGINAS_DE_WAL = 500  # 2 MiB: depois do checkpoint o mesmo espaço é reescrito, e apagar não pede disco novo
 RESERVA_BYTES = 4 * 1024 * 1024  # o lastro: um WAL inteiro e folga, solto para poder apagar com o disco cheio
 FOLGA_PARA_REFAZER = 4  # só se refaz a reserva com este múltiplo dela livre
-PAGINAS_POR_DEVOLUCAO = 10_000  # 40 MB por pulso: meia hora para devolver uma fila de dois gigabytes
+PAGINAS_POR_DEVOLUCAO = 1000  # uma transação de até 4 MB: mais que isso incharia o WAL
+VEZES_POR_DEVOLUCAO = 10  # 40 MB por pulso: uma hora para devolver uma fila de dois gigabytes
 PRAZO_DA_VEZ_S = 30.0  # outro processo no meio de uma transação; elas duram milissegundos
 CONFERIR_INTEIRO_ATE_BYTES = 32 * 1024 * 1024  # a conferência lê tudo: num cartão, um segundo e meio
 
@@ -106,8 +107,11 @@ class Arquivo:
             conexao = self._conexao
             if conexao is None or self._inode() != self._inode_aberto:
                 return
-            (livres,) = conexao.execute("PRAGMA freelist_count").fetchone()
-            if livres > PAGINAS_POR_DEVOLUCAO // 5:
+            for _ in range(VEZES_POR_DEVOLUCAO):
+                (livres,) = conexao.execute("PRAGMA freelist_count").fetchone()
+                # Com a fila ainda cheia, compactar seria mudar de lugar o que logo se apaga.
+                if livres < max(PAGINAS_POR_DEVOLUCAO, self.paginas_usadas(conexao)):
+                    return
                 # `execute` daria um passo só, e este PRAGMA devolve uma página por passo.
                 conexao.executescript(f"PRAGMA incremental_vacuum({PAGINAS_POR_DEVOLUCAO})")
 
@@ -241,6 +245,7 @@ def preparar(conexao: sqlite3.Connection, *, espaco_bytes: int) -> None:
     conexao.execute("PRAGMA synchronous = FULL")  # no WAL, um fsync por COMMIT
     conexao.execute("PRAGMA cache_size = -2000")
     conexao.execute(f"PRAGMA wal_autocheckpoint = {PAGINAS_DE_WAL}")
+    conexao.execute(f"PRAGMA journal_size_limit = {2 * PAGINAS_DE_WAL * PAGINA_BYTES}")
     conexao.execute(f"PRAGMA max_page_count = {max(espaco_bytes // PAGINA_BYTES, 64)}")
     (versao,) = conexao.execute("PRAGMA user_version").fetchone()
     if versao > VERSAO:

@@ -26,6 +26,7 @@ logger = logging.getLogger("lastro_captura")
 
 PEDACO_MAXIMO_BYTES = 256 * 1024  # recomendação do protocolo
 PEDACO_MINIMO_BYTES = 16 * 1024
+PAUSA_S = 1.0  # o mínimo entre duas perguntas por pedidos
 MAX_PEDIDOS = 1000  # os que passarem disto voltam no próximo contato
 ACEITOS = (200, 204)
 ENCERRADOS = (404, 410)  # o servidor já não quer este quadro
@@ -70,7 +71,8 @@ class Atendente:
         if pedido is not None:
             return self._atender(pedido)
         if self._espera_s <= 0:
-            return 1.0
+            return PAUSA_S
+        comeco_ms = self._relogio.mono_ms()
         try:
             resposta: Resposta | None = self._envio.esperar_pedidos(self._espera_s)
         except SemLink:
@@ -78,10 +80,11 @@ class Atendente:
         rumo = self._rumo(resposta)
         if rumo is Rumo.CONFERIR and resposta is not None:
             self._quedas = 0
-            pedidos = mensagens.ler_contato(mensagens.ler_resposta(resposta.corpo)).pedidos
-            self.receber(pedidos)
-            # O pedido que espera a vez volta na hora em todo long poll: sem esta pausa, seria um laço quente.
-            return 1.0 if pedidos else 0.0
+            self.receber(mensagens.ler_contato(mensagens.ler_resposta(resposta.corpo)).pedidos)
+            # Um pedido que ainda espera a vez volta na hora em todo long poll, e um proxy que responde logo faria
+            # o mesmo: sem a pausa, seria um laço quente.
+            esperou_s = (self._relogio.mono_ms() - comeco_ms) / 1000
+            return max(0.0, PAUSA_S - esperou_s)
         self._quedas += 1
         return self._pausa_s(rumo, resposta, self._quedas)
 

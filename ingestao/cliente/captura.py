@@ -181,7 +181,7 @@ def _um_por_caixa(
     esperados = 1 if uniao or not caixas else len(caixas)
     if isinstance(payload, Mapping):
         return [payload] * esperados
-    if isinstance(payload, (str, bytes)) or len(payload) != esperados:
+    if not isinstance(payload, (list, tuple)) or len(payload) != esperados:
         raise CapturaInvalida(f"O payload é um objeto, ou uma lista com {esperados}: um por evento.")
     return payload
 

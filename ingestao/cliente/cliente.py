@@ -263,7 +263,7 @@ class Cliente:
             try:
                 self._vaga.ocupar()
                 return True
-            except FilaEmUso as erro:
+            except (FilaEmUso, FilaIndisponivel) as erro:
                 if not avisado:
                     logger.warning("%s", erro)
                 avisado = True

@@ -29,6 +29,8 @@ def principal(argumentos: Sequence[str]) -> int:
     pedido = montar_leitor().parse_args(argumentos)
     nivel = logging.INFO if pedido.detalhes else logging.WARNING
     logging.basicConfig(level=nivel, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    # Conexão cortada é rotina aqui, e o urllib3 a conta com um traço inteiro.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
     linha = {nome: getattr(pedido, nome, None) for nome in ("url", "pasta", "token_arquivo", "entrada")}
     try:
         configuracao = ler_configuracao(os.environ, arquivo=pedido.config, linha=linha)

@@ -25,6 +25,7 @@ VERSAO = "0.1.0"
 MAX_RESPOSTA_BYTES = 1024 * 1024  # cem resultados têm 15 KB; o resto é engano ou ataque
 PEDACO_BYTES = 64 * 1024
 VERSAO_TUS = "1.0.0"
+SEM_CORPO = 204
 CONEXOES = 4  # lotes, espera de pedidos, envio de quadro, e folga
 
 
@@ -147,8 +148,7 @@ def _ler_corpo(resposta: Any, limite_s: float, *, tem_corpo: bool) -> bytes:
             total += len(pedaco)
             if total > MAX_RESPOSTA_BYTES or time.monotonic() > limite_s:
                 raise SemLink("A resposta do servidor não acaba.", conectou=True)
-        prometido = resposta.headers.get("content-length", "")
-        if prometido.isdigit() and int(prometido) > total and tem_corpo:
+        if tem_corpo and resposta.status != SEM_CORPO and _veio_cortada(resposta.headers, total):
             raise SemLink("A resposta do servidor veio cortada.", conectou=True)
         inteira = True
     finally:
@@ -157,6 +157,14 @@ def _ler_corpo(resposta: Any, limite_s: float, *, tem_corpo: bool) -> bytes:
         else:
             resposta.close()
     return b"".join(partes)
+
+
+def _veio_cortada(cabecalhos: Mapping[str, str], total: int) -> bool:
+    """Menos bytes que o prometido; ou nenhum, sem promessa: a conexão caiu no meio dos cabeçalhos."""
+    prometido = cabecalhos.get("content-length", "")
+    if prometido.isdigit():
+        return total < int(prometido)
+    return total == 0 and "transfer-encoding" not in cabecalhos
 
 
 def _multipart(lote: bytes, recortes: Sequence[tuple[str, bytes]]) -> tuple[str, bytes]:

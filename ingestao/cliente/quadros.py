@@ -29,6 +29,8 @@ EXPIRADO, NUNCA_GUARDADO, DESPEJADO, ILEGIVEL = (  # os motivos de "indisponíve
 MAX_LEMBRADOS = 200_000  # quadros que já saíram, para ainda saber dizer por quê; uns 30 MB de índice
 POR_VEZ = 50
 
+Linha = tuple[int, str, int, str, str, int]  # numero, sha256, bytes, guardado_em, boot_id, mono_ms
+
 SQL_ANOTAR = """
     INSERT INTO quadro (sha256, bytes, guardado_em, boot_id, mono_ms, situacao)
     VALUES (:sha256, :bytes, :agora, :boot_id, :mono_ms, :situacao)
@@ -184,7 +186,7 @@ class Quadros:
         precisa = max(acima_da_cota, falta_no_disco)
         return precisa <= 0 or self.despejar(precisa) >= precisa
 
-    def _mais_velhos(self) -> list[tuple]:
+    def _mais_velhos(self) -> list[Linha]:
         return self._arquivo.ler(lambda c: c.execute(SQL_MAIS_VELHOS, (POR_VEZ,)).fetchall())
 
     def _venceu(self, guardado_em: str, boot_id: str, mono_ms: int) -> bool:
@@ -195,7 +197,7 @@ class Quadros:
         passou = self._relogio.agora() - guardado if guardado else timedelta()
         return passou.total_seconds() > self._guarda.janela_s
 
-    def _tirar(self, linhas: Sequence[tuple], situacao: str) -> None:
+    def _tirar(self, linhas: Sequence[Linha], situacao: str) -> None:
         """Anota a saída antes de apagar: morto no meio, sobra um arquivo, nunca uma promessa vazia.
 
         Com o disco tão cheio que nem a nota cabe, é o contrário: apagar é o que abre lugar para ela.
@@ -207,13 +209,13 @@ class Quadros:
             self._anotar_saida(linhas, situacao)
         self._apagar(linhas)
 
-    def _anotar_saida(self, linhas: Sequence[tuple], situacao: str) -> None:
+    def _anotar_saida(self, linhas: Sequence[Linha], situacao: str) -> None:
         sql = "UPDATE quadro SET situacao = ? WHERE numero = ?"
         self._arquivo.executar(
             lambda c: c.executemany(sql, [(situacao, linha[0]) for linha in linhas]), essencial=True
         )
 
-    def _apagar(self, linhas: Sequence[tuple]) -> None:
+    def _apagar(self, linhas: Sequence[Linha]) -> None:
         for linha in linhas:
             with suppress(OSError):
                 self._caminho(linha[1]).unlink()

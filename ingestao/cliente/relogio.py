@@ -6,13 +6,13 @@ o `boot_id`, e instantes de boots diferentes não se comparam.
 
 from __future__ import annotations
 
-import sys
 import time
 import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+RELOGIO_MONOTONICO: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # BOOTTIME só há no Linux
 ARQUIVO_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # Nenhuma captura é de antes deste programa: relógio aqui ou atrás é placa sem bateria, em 1970.
 MENOR_HORA_CRIVEL = datetime(2025, 1, 1, tzinfo=timezone.utc)
@@ -32,9 +32,7 @@ class Relogio:
 
     def mono_ms(self) -> int:
         """Milissegundos que só crescem dentro de um boot, dormindo ou não (BOOTTIME, onde existe)."""
-        if sys.platform == "linux":
-            return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
-        return time.monotonic_ns() // 1_000_000
+        return time.clock_gettime_ns(RELOGIO_MONOTONICO) // 1_000_000
 
 
 def ler_boot_id() -> str:

@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Callable
+from typing import Any, Callable
 
 from . import contadores, espera, mensagens
 from .agenda import Rampa, Rumo, decidir, recusa_definitiva
@@ -243,7 +243,7 @@ class Remetente:
                 self._ouvir(lido)
         return 0.0
 
-    def _ouvir(self, lido: dict | None) -> None:
+    def _ouvir(self, lido: dict[str, Any] | None) -> None:
         leitura = mensagens.ler_contato(lido)
         if leitura.hora_servidor is not None:
             self._pulso.ouvir_servidor(leitura.hora_servidor)

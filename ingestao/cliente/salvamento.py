@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from .contadores import MOTIVO_FILA_DANIFICADA, somar_descarte
 
@@ -66,7 +67,7 @@ def _contar(conexao: sqlite3.Connection) -> int:
     return 0
 
 
-def _ler_dos_dois_lados(conexao: sqlite3.Connection) -> Iterator[tuple]:
+def _ler_dos_dois_lados(conexao: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
     """As linhas até a primeira página ruim, vindo do começo, e depois vindo do fim."""
     for ordem in ("ASC", "DESC"):
         with suppress(sqlite3.Error, UnicodeDecodeError):
@@ -74,7 +75,7 @@ def _ler_dos_dois_lados(conexao: sqlite3.Connection) -> Iterator[tuple]:
             return
 
 
-def _copiar_evento(novo: sqlite3.Connection, linha: tuple) -> int:
+def _copiar_evento(novo: sqlite3.Connection, linha: tuple[Any, ...]) -> int:
     """1 se o evento confere com o resumo e ainda não estava no novo; 0 se não."""
     evento = dict(zip(COLUNAS, linha))
     jpeg = linha[len(COLUNAS)]

@@ -77,6 +77,7 @@ class Mundo:
     pedidos: list[dict[str, Any]] = field(default_factory=list)
     quadros: dict[str, bytearray] = field(default_factory=dict)
     cortes_no_quadro: deque[int] = field(default_factory=deque)
+    perguntas: int = 0
     pedacos: list[int] = field(default_factory=list)
     indisponiveis: dict[str, str] = field(default_factory=dict)
     hora_servidor: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -130,6 +131,9 @@ class _Manipulador(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         corpo = self.rfile.read(int(self.headers["content-length"]))
+        if len(corpo) < int(self.headers["content-length"]):
+            self._fechar()
+            return
         if self.path == INGESTAO:
             self._lote(corpo)
         elif self.path == PULSO:
@@ -143,8 +147,7 @@ class _Manipulador(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         with self.mundo.vez:
             pedidos = list(self.mundo.pedidos)
-        if not pedidos:
-            time.sleep(0.1)
+        self.mundo.perguntas += 1
         self._responder(200, {"pedidos": pedidos, "hora_servidor": self._hora()})
 
     def do_HEAD(self) -> None:

@@ -16,6 +16,7 @@ from ingestao.cliente import (
     FilaEmUso,
     SemEspaco,
 )
+from tests.caos.servidor import esperar
 from tests.ingestao.cliente.conftest import CAIXA, TOKEN, Bancada, desenhar_quadro
 from tests.ingestao.cliente.servidor import Cortar, Responder, Servidor, servidor_no_ar
 
@@ -46,24 +47,25 @@ def test_segundo_cliente_enfileira_e_assume_quando_o_primeiro_sai(
     pasta: Path, servidor: Servidor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ingestao.cliente.cliente.REPETIR_VAGA_S", 0.1)
-    primeiro = Cliente(servidor.url, TOKEN, pasta, **RAPIDO)
-    assert primeiro.esperar_esvaziar(5)
-    while not primeiro.enviando:
-        time.sleep(0.01)
-    with pytest.raises(FilaEmUso, match="já envia"):
-        Cliente(servidor.url, TOKEN, pasta, exigir_envio=True)
-    segundo = Cliente(servidor.url, TOKEN, pasta, **RAPIDO)
-    (um,) = segundo.capturar(desenhar_quadro(), [CAIXA], {})
-    assert segundo.esperar_esvaziar(30)  # quem mandou foi o primeiro
-    assert not segundo.enviando
-    assert [r.message for r in caplog.records if "já envia" in r.message]
-    primeiro.fechar()
+    with (
+        Cliente(servidor.url, TOKEN, pasta, **RAPIDO) as primeiro,
+        Cliente(servidor.url, TOKEN, pasta, enviar=False) as sem_enviar,
+    ):
+        assert esperar(lambda: primeiro.enviando, 30)
+        with pytest.raises(FilaEmUso, match="já envia"):
+            Cliente(servidor.url, TOKEN, pasta, exigir_envio=True)
+        (um,) = sem_enviar.capturar(desenhar_quadro(), [CAIXA], {})
+        with Cliente(servidor.url, TOKEN, pasta, **RAPIDO) as segundo:
+            (dois,) = segundo.capturar(desenhar_quadro(), [CAIXA], {})
+            assert segundo.esperar_esvaziar(30)  # quem mandou foi o primeiro
+            assert esperar(lambda: any("já envia" in r.message for r in caplog.records), 30)
+            assert not segundo.enviando
+            primeiro.fechar()
 
-    (outro,) = segundo.capturar(desenhar_quadro(), [CAIXA], {})
-    assert segundo.esperar_esvaziar(30)
-    assert segundo.enviando
-    segundo.fechar()
-    assert sorted(servidor.mundo.gravados) == sorted([um, outro])
+            assert esperar(lambda: segundo.enviando, 30)
+            (tres,) = segundo.capturar(desenhar_quadro(), [CAIXA], {})
+            assert segundo.esperar_esvaziar(30)
+    assert sorted(servidor.mundo.gravados) == sorted([um, dois, tres])
 
 
 def test_fila_cheia_levanta_conta_e_o_servidor_fica_sabendo(montar: Callable[..., Bancada]) -> None:
@@ -136,6 +138,16 @@ def test_configuracao_errada_e_dita_antes_de_tudo(
 ) -> None:
     with pytest.raises(ConfiguracaoInvalida):
         Cliente(url, token, pasta, **opcoes)
+
+
+def test_servidor_que_responde_o_long_poll_na_hora_nao_vira_laco_quente(
+    pasta: Path, servidor: Servidor
+) -> None:
+    with Cliente(servidor.url, TOKEN, pasta, **RAPIDO):
+        assert esperar(lambda: servidor.mundo.perguntas > 0, 30)
+        time.sleep(1.5)
+
+    assert 1 <= servidor.mundo.perguntas <= 3
 
 
 def test_capturas_de_muitas_threads_chegam_todas(pasta: Path, servidor: Servidor) -> None:
