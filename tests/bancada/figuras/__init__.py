@@ -27,7 +27,7 @@ FIGURAS = (
     ),
     Figura(
         nome="capturas",
-        explicacao="ACKs duráveis/s em lotes de 20 com recortes de 20 KB ÷ inserções/s do pgbench, uma por linha",
+        explicacao="ACKs duráveis/s (lotes de 20, recortes de 20 KB) ÷ linhas/s do pgbench com os mesmos bytes",
         medir=capturas.medir,
     ),
     Figura(
