@@ -11,7 +11,7 @@
 - `imagens.py`      as duas rotas que entregam imagens, e como o navegador deve tratá-las.
 - `recusas.py`      conflitos, inválidos, descartes e chamadas recusadas.
 - `medida.py`       a página das medidas e as contagens cruas; `series.py`, de medidas a gráficos.
-- `filtros.py`      os filtros das listas.
+- `filtros.py` `codigos.py`  os filtros das listas, e os códigos por extenso.
 """
 
 from painel.admin.capturas import captura, dispositivo, medida, pedido, recusas

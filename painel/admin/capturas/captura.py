@@ -18,9 +18,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 from unfold.decorators import display
 
-from ingestao.models import AtoDeCaptura, Captura, CapturaRecusada, Pedido, SituacaoDoPedido
+from ingestao.models import AtoDeCaptura, Captura, CapturaRecusada, HoraSuspeita, Pedido, SituacaoDoPedido
 from painel.admin.capturas.andamento import contar_ato, descrever_andamento
-from painel.admin.capturas.contestacao import conduzir_ato, listar_botoes
+from painel.admin.capturas.codigos import nomear
+from painel.admin.capturas.contestacao import conduzir_ato, dar_nome, listar_botoes
 from painel.admin.capturas.desenho import calcular_razao, desenhar
 from painel.admin.capturas.filtros import (
     PeriodoLongo,
@@ -44,6 +45,7 @@ from painel.graficos import mostrar_bytes, mostrar_duracao, mostrar_percentual
 ATOS_NA_TRILHA = 1_000  # cada olhada é um ato; os mais recentes bastam, e a página diz que há mais
 RECUSAS_NA_PAGINA = 50
 EXCLUIDA = mark_safe('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
+SELO_DA_HORA = '<span class="lastro-selo lastro-selo-warning" title="{}">hora suspeita</span>'
 CORES_DOS_PEDIDOS = {
     SituacaoDoPedido.ABERTO.value: "info",
     SituacaoDoPedido.ATENDIDO.value: "success",
@@ -59,10 +61,8 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         "miniatura",
         "gravada",
         "aparelho",
-        "capturada",
         "o_que",
-        "latencia",
-        "tentativas",
+        "chegada",
         "contestacao",
     )
     list_display_links = ("miniatura", "gravada")
@@ -110,7 +110,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
     @display(description="recorte")
     def miniatura(self, captura: Captura) -> SafeString:
         if not captura.recorte_sha256:
-            por_que = neutralizar(captura.sem_recorte.replace("_", " ")) or "sem recorte"
+            por_que = nomear(captura.sem_recorte) or "sem recorte"
             return format_html(
                 '<span class="captura-miniatura captura-sem" title="{}">sem imagem</span>', por_que
             )
@@ -120,41 +120,38 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         )
 
     @display(description="gravada em")
-    def gravada(self, captura: Captura) -> SafeString | str:
-        return mostrar_instante(captura.gravado_em, com_ano=False)
+    def gravada(self, captura: Captura) -> SafeString:
+        """A hora do servidor, e a do aparelho por baixo: se não se confia nela, diz."""
+        suspeita = bool(captura.hora_suspeita)
+        selo = format_html(SELO_DA_HORA, POR_QUE[HoraSuspeita(captura.hora_suspeita)]) if suspeita else ""
+        return format_html(
+            '<span class="capturas-celula">{}<small class="capturas-menor">capturada {}</small>{}</span>',
+            mostrar_instante(captura.gravado_em, com_ano=False),
+            mostrar_instante(captura.capturado_em, com_ano=suspeita),
+            selo,
+        )
 
-    @display(description="aparelho")
+    @display(description="dispositivo")
     def aparelho(self, captura: Captura) -> SafeString | None:
         return resumir(captura.dispositivo.nome, 40)
-
-    @display(description="capturada em")
-    def capturada(self, captura: Captura) -> SafeString | str:
-        if not captura.hora_suspeita:
-            return mostrar_instante(captura.capturado_em, com_ano=False)
-        return format_html(
-            '{} <span class="lastro-selo lastro-selo-warning" title="{}">hora suspeita</span>',
-            mostrar_instante(captura.capturado_em),
-            POR_QUE.get(captura.hora_suspeita, captura.hora_suspeita),  # type: ignore[call-overload]
-        )
 
     @display(description="o quê")
     def o_que(self, captura: Captura) -> SafeString | str:
         return format_html("{}{}", EXCLUIDA if captura.deletado else "", descrever(captura.payload))
 
     @display(description="até o ACK")
-    def latencia(self, captura: Captura) -> str:
-        return mostrar_duracao(captura.latencia_ms)
-
-    @display(description="chegou")
-    def tentativas(self, captura: Captura) -> SafeString | str:
-        vezes = 1 + captura.reenvios_link + captura.reenvios_fila
-        if vezes == 1:
-            return "1 vez"
+    def chegada(self, captura: Captura) -> SafeString | str:
+        latencia = mostrar_duracao(captura.latencia_ms)
+        link, fila = captura.reenvios_link, captura.reenvios_fila
+        if not link + fila:
+            return latencia
         return format_html(
-            '<span title="{} por link, {} por fila">{} vezes</span>',
-            captura.reenvios_link,
-            captura.reenvios_fila,
-            vezes,
+            '<span class="capturas-celula" title="{} por link, {} por fila">'
+            '{}<small class="capturas-menor">chegou {} vezes</small></span>',
+            link,
+            fila,
+            latencia,
+            1 + link + fila,
         )
 
     @display(description="contestação")
@@ -206,7 +203,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         return super().get_object(request, object_id, from_field) if ler_uuid(object_id) else None
 
     def nomear(self, registro: Captura) -> str:
-        return f"Captura {str(registro.pk)[:8]}"
+        return dar_nome(registro)
 
     def montar_pagina(self, request: HttpRequest, registro: Captura) -> dict[str, Any]:
         agora = timezone.now()
@@ -222,7 +219,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             "numeros": _numeros(registro),
             "desenho": desenhar(registro),
             "tem_recorte": bool(registro.recorte_sha256),
-            "sem_recorte": neutralizar(registro.sem_recorte.replace("_", " ")),
+            "sem_recorte": nomear(registro.sem_recorte),
             "imagem": _imagem(registro),
             "tempos": montar_tempos(registro),
             "identidade": _identidade(registro),

@@ -80,7 +80,7 @@ class MedidaDeCapturaAdmin(ListaDeContagens):
     def na_hora(self, medida: MedidaDeCaptura) -> str:
         return f"{timezone.localtime(medida.hora):%d/%m/%Y %H}h"
 
-    @display(description="aparelho")
+    @display(description="dispositivo")
     def do_aparelho(self, medida: MedidaDeCaptura) -> SafeString | None:
         return resumir_texto(medida.dispositivo.nome, 60)
 
@@ -137,7 +137,7 @@ def _numeros(resumo: Resumo) -> list[Linha]:
         ),
         Linha(rotulo="Reenvios", valor=mostrar_percentual(None if taxa is None else taxa * 100)),
         Linha(
-            rotulo="Bytes por evento p50 · p95",
+            rotulo="Bytes p50 · p95",
             valor=f"{mostrar_bytes(resumo.bytes.p50)} · {mostrar_bytes(resumo.bytes.p95)}",
         ),
         Linha(rotulo="Inválidos e conflitos", valor=mostrar_quantidade(recusados)),

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ingestao.capturas.consultas import Passo, resumir_por_periodo
 from ingestao.capturas.medidas import Distribuicao, Resumo, truncar_na_hora
-from painel.admin.texto_alheio import neutralizar
+from painel.admin.capturas.codigos import nomear
 from painel.graficos import (
     Grafico,
     Rotulo,
@@ -121,7 +121,7 @@ def _razao(pontos: Pontos, janela: Janela) -> Grafico:
         id="razao",
         titulo="Área do recorte ÷ área do quadro",
         rotulos=janela.rotulos,
-        series=_percentis(pontos, lambda resumo: resumo.razao, 100),
+        series=_percentis(pontos, lambda resumo: resumo.razao, _em_percentual),
         vazio=f"Nenhum recorte com quadro {janela.frase}.",
         mostrar=mostrar_percentual,
     )
@@ -181,20 +181,27 @@ def _recusados(pontos: Pontos, janela: Janela, ligar: Callable[[str, str], str])
     )
 
 
-def _percentis(pontos: Pontos, qual: Callable[[Resumo], Distribuicao], vezes: int = 1) -> list[Serie]:
+def _percentis(
+    pontos: Pontos, qual: Callable[[Resumo], Distribuicao], mudar: Callable[[float], float] = float
+) -> list[Serie]:
     medidas = [qual(ponto) if ponto else None for ponto in pontos]
     return [
         Serie(
             nome="p50",
             tom=Tom.PETROLEO,
-            valores=[None if m is None or m.p50 is None else m.p50 * vezes for m in medidas],
+            valores=[None if m is None or m.p50 is None else mudar(m.p50) for m in medidas],
         ),
         Serie(
             nome="p95",
             tom=Tom.AMBAR,
-            valores=[None if m is None or m.p95 is None else m.p95 * vezes for m in medidas],
+            valores=[None if m is None or m.p95 is None else mudar(m.p95) for m in medidas],
         ),
     ]
+
+
+def _em_percentual(razao: float) -> float:
+    """De 0 a 100: a faixa que contém o quadro inteiro se representa por um pouco mais."""
+    return min(100.0, razao * 100)
 
 
 def _por_codigo(contagens: Sequence[Mapping[str, int]], ligar: Callable[[str], str]) -> list[Serie]:
@@ -216,8 +223,3 @@ def _por_codigo(contagens: Sequence[Mapping[str, int]], ligar: Callable[[str], s
         soltos = [sum(q for codigo, q in ponto.items() if codigo not in maiores) for ponto in contagens]
         series.append(Serie(nome="outros", tom=Tom.CINZA, valores=soltos))
     return series
-
-
-def nomear(codigo: str) -> str:
-    """O código sem sublinhados; um motivo de descarte é texto do aparelho."""
-    return neutralizar(codigo.replace("_", " "))
