@@ -43,8 +43,14 @@ SQL_LER = """
     SELECT e.seq, e.id_evento, e.corpo, e.resumo, e.boot_id, e.mono_ms, e.tentativas, e.falhas, r.jpeg
     FROM evento e LEFT JOIN recorte r USING (seq) WHERE e.seq = ?
 """
-SQL_PROMOVER = "UPDATE evento SET situacao = 0 WHERE situacao = 1 AND nao_antes_ms <= ?"
-SQL_HA_A_PROMOVER = "SELECT 1 FROM evento WHERE situacao = 1 AND nao_antes_ms <= ? LIMIT 1"
+# Sem o INDEXED BY, o planejador prefere evento_vez e passa por todos os que esperam.
+SQL_PROMOVER = (
+    "UPDATE evento INDEXED BY evento_espera SET situacao = 0 WHERE situacao = 1 AND nao_antes_ms <= ?"
+)
+SQL_HA_A_PROMOVER = (
+    "SELECT 1 FROM evento INDEXED BY evento_espera WHERE situacao = 1 AND nao_antes_ms <= ? LIMIT 1"
+)
+SQL_DESPERTAR = "SELECT min(nao_antes_ms) FROM evento INDEXED BY evento_espera WHERE situacao = 1"
 SQL_ADIAR = (
     "UPDATE evento SET situacao = 1, falhas = falhas + :falha, nao_antes_ms = :nao_antes WHERE seq = :seq"
 )
@@ -233,8 +239,7 @@ class Fila:
 
     def proximo_despertar_ms(self) -> int | None:
         """O instante monotônico em que o primeiro dos que esperam volta à vez."""
-        sql = "SELECT min(nao_antes_ms) FROM evento WHERE situacao = 1"
-        (instante,) = self.arquivo.ler(lambda c: c.execute(sql).fetchone())
+        (instante,) = self.arquivo.ler(lambda c: c.execute(SQL_DESPERTAR).fetchone())
         return None if instante is None else int(instante)
 
     def preparar_relato(self) -> Relato:

@@ -11,8 +11,10 @@ __all__ = ["ESPACO", "FilaIndisponivel", "VagaDeEnvio", "abrir", "ids", "novo", 
 ESPACO = 64 * 1024 * 1024
 
 
-def novo(numero: int, recorte: bytes | None = b"\xff\xd8 jpeg") -> EventoNovo:
-    return EventoNovo(f"id-{numero:06d}", '{"payload":{}}', recorte, "2026-11-30T18:00:00.000Z", "b", numero)
+def novo(numero: int, recorte: bytes | None = b"\xff\xd8 jpeg", *, id_evento: str = "") -> EventoNovo:
+    """Um evento; sem id dado, um que se lê (e que um servidor de verdade não aceitaria)."""
+    id_evento = id_evento or f"id-{numero:06d}"
+    return EventoNovo(id_evento, '{"payload":{}}', recorte, "2026-11-30T18:00:00.000Z", "b", numero)
 
 
 def abrir(pasta: Path, **mais: int) -> Fila:

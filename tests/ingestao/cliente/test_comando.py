@@ -3,10 +3,12 @@
 import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import uuid
 import venv
 from pathlib import Path
 
@@ -14,11 +16,14 @@ import pytest
 
 from ingestao.cliente.fila import Fila
 from tests.ingestao.cliente.conftest import TOKEN, desenhar_quadro
+from tests.ingestao.cliente.filas import abrir, novo
 from tests.ingestao.cliente.servidor import Responder, Servidor
 
 RAIZ = Path(__file__).resolve().parents[3]
 PACOTE = RAIZ / "ingestao" / "cliente"
 PRAZO_S = 60
+QUANTOS = 2_000  # 40 MB na fila: guardá-los na memória, ou uma parte deles, apareceria
+MAX_MB = 60  # o alvo do cliente, com cem mil na fila
 
 
 def ambiente(pasta: Path, **mais: str) -> dict[str, str]:
@@ -182,6 +187,38 @@ def test_erro_de_quem_chamou_diz_o_que_fazer(
 
     assert fim.returncode == codigo
     assert frase in fim.stderr
+
+
+def test_memoria_do_cliente_fica_plana_numa_fila_grande(pasta: Path, servidor: Servidor) -> None:
+    recorte = desenhar_quadro()[:2] + os.urandom(20_000)
+    fila = abrir(pasta, espaco_bytes=10**9)
+    for inicio in range(0, QUANTOS, 500):
+        fila.enfileirar([novo(n, recorte, id_evento=str(uuid.uuid4())) for n in range(inicio, inicio + 500)])
+    fila.fechar()
+    processo = subprocess.Popen(
+        [sys.executable, "-m", "ingestao.cliente", "enviar"],
+        cwd=RAIZ, env=ambiente(pasta, **com_servidor(servidor)), stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    maior_mb = 0.0
+    while processo.poll() is None:  # o getrusage do filho traria o tamanho do pytest, de antes do exec
+        maior_mb = max(maior_mb, ler_pico_mb(processo.pid))
+        time.sleep(0.02)
+    _, andamento = processo.communicate()
+
+    assert processo.returncode == 0, andamento
+    assert len(servidor.mundo.gravados) == QUANTOS
+    assert 10 < maior_mb < MAX_MB
+    assert f"enviados {QUANTOS} de {QUANTOS}" in andamento
+
+
+def ler_pico_mb(pid: int) -> float:
+    """O maior tamanho residente do processo até agora; zero se ele acabou de sair."""
+    try:
+        estado = Path(f"/proc/{pid}/status").read_text("ascii")
+    except OSError:
+        return 0.0
+    pico = re.search(r"VmHWM:\s+(\d+) kB", estado)
+    return int(pico.group(1)) / 1024 if pico else 0.0
 
 
 def test_arquivo_ini_com_token_em_outro_arquivo(pasta: Path, servidor: Servidor, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ingestao.cliente import fila as fila_sql
+from ingestao.cliente import quadros as quadros_sql
 from ingestao.cliente.erros import FilaCheia, FilaEmUso, FilaIndisponivel, SemEspaco
 from ingestao.cliente.vaga import VagaDeEnvio, ler_dono
 from tests.ingestao.cliente.filas import ESPACO, abrir, ids, novo, pegar
@@ -298,3 +300,26 @@ def test_espaco_volta_ao_disco_depois_de_esvaziar(tmp_path: Path) -> None:
 
     assert cheio > 15_000_000
     assert (tmp_path / "fila.db").stat().st_size < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("sql", "indice"),
+    [
+        (fila_sql.SQL_PRIMEIRO, "evento_vez"),
+        (fila_sql.SQL_DA_VEZ, "evento_vez"),
+        (fila_sql.SQL_HA_A_PROMOVER, "evento_espera"),
+        (fila_sql.SQL_PROMOVER, "evento_espera"),
+        (fila_sql.SQL_DESPERTAR, "evento_espera"),
+        (fila_sql.SQL_LER, "INTEGER PRIMARY KEY"),
+        (quadros_sql.SQL_MAIS_VELHOS, "quadro_guardado"),
+    ],
+)
+def test_nenhum_passo_do_envio_percorre_a_fila_inteira(tmp_path: Path, sql: str, indice: str) -> None:
+    """Com cem mil na fila, um passo custa o mesmo que com dez: é o plano que garante, não o cronômetro."""
+    fila = abrir(tmp_path)
+    parametros = {"seq": 1, "suspeitos": 0, "limite": 5} if ":seq" in sql else (1,) * sql.count("?")
+    plano = fila.arquivo.ler(lambda c: c.execute(f"EXPLAIN QUERY PLAN {sql}", parametros).fetchall())
+
+    passos = " | ".join(str(linha[3]) for linha in plano)
+    assert indice in passos
+    assert "SCAN evento" not in passos and "TEMP B-TREE" not in passos
