@@ -8,14 +8,10 @@ O handler ASGI do próprio Django, com views síncronas, mediu quatro vezes mais
 
 import asyncio
 import gc
-import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
-from io import BytesIO
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
-
-import orjson
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -23,20 +19,18 @@ from django.conf import settings
 from django.core.cache import close_caches
 from django.core.signals import request_finished
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
-from django.utils.module_loading import import_string
 
-from config import ambiente
+from config import ambiente, rotas_diretas
+from config.chegada import Chegada, Pedido, Resposta, responder_erro
 from config.recebimento import Corpo, CorpoNaoVeio, Receber
+from config.rotas_diretas import RotaDireta
 from config.trabalhadores import Trabalhadores
+from config.traducao_wsgi import Ambiente, Escopo, juntar_cabecalhos, montar_ambiente
 
-Escopo = dict[str, Any]
 Enviar = Callable[[dict[str, Any]], Awaitable[None]]
-Ambiente = dict[str, Any]
 
+# Uma rota direta tem o seu teto: lê um byte além dele e responde 413 ela mesma, com o código e o CORS dela.
 TETO_PADRAO_BYTES = 16 * 1024 * 1024
-# A rota lê um byte além do seu teto e responde 413 ela mesma, com o código e o CORS dela.
-TETOS_BYTES = {"/evento/ingestao": 1024 * 1024}
 GRANDES_POR_VEZ = 2  # quem espera a vez é uma corrotina; os pequenos passam ao lado
 ESPERA_MAXIMA = 1024  # requisições completas esperando thread; acima, 503 na hora
 # Um PostgreSQL congelado não derruba a conexão: sem prazo, a resposta nunca viria. As transportadoras
@@ -44,19 +38,21 @@ ESPERA_MAXIMA = 1024  # requisições completas esperando thread; acima, 503 na 
 PRAZO_DA_RESPOSTA_S = 3.0
 ROTAS_COM_PRAZO = ("/evento/", "/dlr/", "/prontidao")
 
+SEM_CORS = [(b"x-content-type-options", b"nosniff")]
 # O CORS é aberto: quem autoriza um site é a conferência da origem, na rota.
-CABECALHOS_SIMPLES = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
-CABECALHOS_FIXOS = [
-    *CABECALHOS_SIMPLES,
+COM_CORS = [
+    *SEM_CORS,
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"Retry-After"),
 ]
-VIVA = b'{"situacao": "viva"}'
+VIVA = Resposta(status=200, corpo=b'{"situacao": "viva"}')
+# Se ainda esperava a vez, nunca será atendida; se já estava sendo gravada, pode ou não ficar: reenviar é seguro.
+LENTIDAO = responder_erro(
+    503, "armazenamento_lento", "O armazenamento não respondeu a tempo; reenvie o mesmo pedido.", espera_s=5
+)
 
-registro = logging.getLogger("lastro.porta")
 _django = get_wsgi_application()
-_DIRETAS = {rota: import_string(caminho) for rota, caminho in settings.ROTAS_DIRETAS.items()}
-_CONTADORES = {prefixo: import_string(nome) for prefixo, nome in settings.CONTADORES_DE_RECUSA.items()}
+_DIRETAS = rotas_diretas.montar(settings.ROTAS_DIRETAS)
 # Nenhum cache do Django é usado; procurá-los para fechar a cada resposta era 5 % do tempo de um POST.
 request_finished.disconnect(close_caches)
 # O que já está carregado não vira lixo: fora da coleta, e esta menos frequente (era 5 % do tempo de um POST).
@@ -68,149 +64,130 @@ _vez_dos_grandes = asyncio.Semaphore(GRANDES_POR_VEZ)
 _em_curso = 0
 
 
+class PortaCheia(Exception):
+    """Não há lugar para mais esta; a frase diz do quê. Nada foi guardado nem contado."""
+
+
 async def porta(escopo: Escopo, receber: Receber, enviar: Enviar) -> None:
-    """Aplicação ASGI: junta o corpo (até o teto da rota), roda o Django numa thread e responde."""
-    global _em_curso
+    """Aplicação ASGI: junta o corpo (até o teto da rota), entrega ao grupo ou ao Django e responde."""
     if escopo["type"] == "lifespan":
         return await _ciclo_de_vida(receber, enviar)
     if escopo["type"] != "http":
         return None
-    async with Corpo(TETOS_BYTES.get(escopo["path"], TETO_PADRAO_BYTES)) as corpo:
+    rota, partes = _achar_rota(escopo["path"])
+    cors = rota is not None and rota.cors
+    async with Corpo(rota.teto_bytes if rota else TETO_PADRAO_BYTES) as corpo:
         try:
             await corpo.juntar(receber)
+            with _na_espera():
+                if rota is not None and escopo["method"] in rota.metodos:
+                    await _atender_direto(rota, partes, escopo, corpo, enviar)
+                else:
+                    await _encaminhar(escopo, corpo, enviar)
         except CorpoNaoVeio as erro:
-            await _contar_recusa(escopo["path"], erro)
-            return await _recusar(escopo, enviar, erro.status, erro.codigo, erro.detalhe)
-        if _em_curso >= ESPERA_MAXIMA:
-            detalhe = "Muitas requisições em espera; reenvie em instantes."
-            return await _recusar(escopo, enviar, 503, "porta_cheia", detalhe)
-        _em_curso += 1
-        try:
-            if corpo.grande:
-                await _encaminhar_na_vez(escopo, corpo, enviar)
-            else:
-                await _encaminhar(escopo, corpo.inteiro(), enviar)
-        finally:
-            _em_curso -= 1
+            await _contar_recusa(rota, erro)
+            recusa = responder_erro(erro.status, erro.codigo, erro.detalhe, espera_s=5)
+            return await _responder(enviar, recusa, cors=cors)
+        except PortaCheia as cheia:
+            recusa = responder_erro(503, "porta_cheia", str(cheia), espera_s=5)
+            return await _responder(enviar, recusa, cors=cors)
     return None
 
 
-async def _encaminhar_na_vez(escopo: Escopo, corpo: Corpo, enviar: Enviar) -> None:
+@contextmanager
+def _na_espera() -> Iterator[None]:
+    """Um lugar entre as requisições completas à espera. Levanta `PortaCheia` se não há."""
+    global _em_curso
+    if _em_curso >= ESPERA_MAXIMA:
+        raise PortaCheia("Muitas requisições em espera; reenvie em instantes.")
+    _em_curso += 1
+    try:
+        yield
+    finally:
+        _em_curso -= 1
+
+
+def _achar_rota(caminho: str) -> tuple[RotaDireta | None, dict[str, str | None]]:
+    """A rota direta do caminho e as partes que ela nomeia, ou None."""
+    for rota in _DIRETAS:
+        achado = rota.caminho.fullmatch(caminho)
+        if achado is not None:
+            return rota, achado.groupdict()
+    return None, {}
+
+
+async def _atender_direto(
+    rota: RotaDireta, partes: dict[str, str | None], escopo: Escopo, corpo: Corpo, enviar: Enviar
+) -> None:
+    """Entrega ao grupo da rota; um corpo grande vai sozinho e na vez dele, para não atrasar os outros."""
+    servidor, cliente = escopo.get("server") or ("localhost", 80), escopo.get("client") or ("", 0)
+    chegada = Chegada(
+        metodo=escopo["method"],
+        caminho=escopo["path"],
+        consulta=escopo["query_string"],
+        cabecalhos=juntar_cabecalhos(escopo),
+        corpo=corpo.inteiro(),
+        ip=cliente[0],
+        servidor=servidor[0],
+        esquema=escopo.get("scheme", "http"),
+        partes=partes,
+    )
+    try:
+        if corpo.grande:
+            async with _na_vez():
+                (resposta,) = await _threads.rodar(
+                    rota.atender, [Pedido(chegada)], prazo_s=PRAZO_DA_RESPOSTA_S
+                )
+        else:
+            resposta = await rota.grupos.entregar(chegada, prazo_s=PRAZO_DA_RESPOSTA_S)
+    except TimeoutError:
+        return await _responder(enviar, LENTIDAO, cors=rota.cors)
+    return await _responder(enviar, resposta, cors=rota.cors)
+
+
+async def _encaminhar(escopo: Escopo, corpo: Corpo, enviar: Enviar) -> None:
+    if escopo["path"] == "/saude":  # sem thread: com o banco congelado, o processo continua vivo
+        return await _responder(enviar, VIVA)
+    if not corpo.grande:
+        return await _atender(escopo, corpo.inteiro(), enviar)
+    async with _na_vez():
+        return await _atender(escopo, corpo.inteiro(), enviar)
+
+
+@asynccontextmanager
+async def _na_vez() -> AsyncIterator[None]:
+    """A vez de um corpo grande. Levanta `PortaCheia` se ela não chega no prazo."""
     try:
         async with asyncio.timeout(PRAZO_DA_RESPOSTA_S):
             await _vez_dos_grandes.acquire()
     except TimeoutError:
-        detalhe = "Muitos corpos grandes ao mesmo tempo; reenvie em instantes."
-        return await _recusar(escopo, enviar, 503, "porta_cheia", detalhe)
+        raise PortaCheia("Muitos corpos grandes ao mesmo tempo; reenvie em instantes.") from None
     try:
-        return await _encaminhar(escopo, corpo.inteiro(), enviar)
+        yield
     finally:
         _vez_dos_grandes.release()
 
 
-async def _contar_recusa(caminho: str, erro: CorpoNaoVeio) -> None:
+async def _contar_recusa(rota: RotaDireta | None, erro: CorpoNaoVeio) -> None:
     """Um corpo que não veio também é contado, nas rotas de recebimento; um 503 não: nada se conta nele."""
-    contar = next((c for prefixo, c in _CONTADORES.items() if caminho.startswith(prefixo)), None)
-    if contar is None or erro.status == 503:
+    if rota is None or erro.status == 503:
         return
     with suppress(TimeoutError):
         await _threads.rodar(
-            _rodar_direta, contar, erro.status, erro.codigo, erro.detalhe, prazo_s=PRAZO_DA_RESPOSTA_S
+            rota.contar_recusa, erro.status, erro.codigo, erro.detalhe, prazo_s=PRAZO_DA_RESPOSTA_S
         )
-
-
-async def _encaminhar(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
-    if escopo["path"] == "/saude":  # sem thread: com o banco congelado, o processo continua vivo
-        return await _responder(enviar, 200, CABECALHOS_SIMPLES, VIVA)
-    direta = _DIRETAS.get(escopo["path"]) if escopo["method"] == "POST" else None
-    if direta is None:
-        return await _atender(escopo, corpo, enviar)
-    try:
-        resposta = await _threads.rodar(
-            _rodar_direta, direta, corpo, _cabecalhos_wsgi(escopo), prazo_s=PRAZO_DA_RESPOSTA_S
-        )
-    except TimeoutError:
-        return await _recusar_por_lentidao(escopo, enviar)
-    return await _responder(enviar, resposta.status, _cabecalhos(resposta), resposta.corpo)
-
-
-def _rodar_direta(direta: Callable[..., Any], *argumentos: Any) -> Any:
-    """O que o Django faria em volta de uma view: conexão conferida antes, defeito nosso registrado depois."""
-    close_old_connections()
-    try:
-        return direta(*argumentos)
-    except Exception:  # noqa: BLE001 - registrado por inteiro; sem isto o servidor mandaria um 500 mudo
-        registro.exception("defeito numa rota direta")
-        return _Defeito
-
-
-class _Defeito:
-    """500: um defeito nosso. O registro tem o traço; a resposta, não."""
-
-    status = 500
-    corpo = b'{"detail":"Erro interno; nada foi confirmado. Reenvie em instantes.","codigo":"erro_interno"}'
-    espera_s = 5
-
-
-def _cabecalhos(resposta: Any) -> list[tuple[bytes, bytes]]:
-    if resposta.espera_s is None:
-        return CABECALHOS_FIXOS
-    return [*CABECALHOS_FIXOS, (b"retry-after", str(resposta.espera_s).encode())]
-
-
-def _ambiente_wsgi(escopo: Escopo, corpo: bytes) -> Ambiente:
-    """Traduz o escopo ASGI para o dicionário WSGI (PEP 3333) que o Django espera."""
-    servidor = escopo.get("server") or ("localhost", 80)
-    cliente = escopo.get("client") or ("", 0)
-    ambiente_wsgi: Ambiente = {
-        "REQUEST_METHOD": escopo["method"],
-        "SCRIPT_NAME": "",
-        "PATH_INFO": escopo["path"].encode("utf-8", "surrogateescape").decode("latin-1"),
-        "QUERY_STRING": escopo["query_string"].decode("latin-1"),
-        "SERVER_NAME": servidor[0],
-        "SERVER_PORT": str(servidor[1] or ""),
-        "SERVER_PROTOCOL": f"HTTP/{escopo.get('http_version', '1.1')}",
-        "REMOTE_ADDR": cliente[0],
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": escopo.get("scheme", "http"),
-        "wsgi.input": BytesIO(corpo),
-        "wsgi.errors": _ErrosNoRegistro(),
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-    ambiente_wsgi.update(_cabecalhos_wsgi(escopo))
-    ambiente_wsgi["CONTENT_LENGTH"] = str(len(corpo))
-    return ambiente_wsgi
-
-
-def _cabecalhos_wsgi(escopo: Escopo) -> Ambiente:
-    """Os cabeçalhos na forma da PEP 3333; repetidos são juntados como a RFC 9110 manda."""
-    lidos: Ambiente = {}
-    for nome_cru, valor_cru in escopo["headers"]:
-        nome, valor = nome_cru.decode("latin-1"), valor_cru.decode("latin-1")
-        if nome == "content-type":
-            chave = "CONTENT_TYPE"
-        elif nome == "content-length" or "_" in nome:
-            continue  # o tamanho é o do corpo recebido; "_" permitiria forjar um cabeçalho com "-"
-        else:
-            chave = f"HTTP_{nome.upper().replace('-', '_')}"
-        anterior = lidos.get(chave)
-        juncao = "; " if chave == "HTTP_COOKIE" else ","
-        lidos[chave] = valor if anterior is None else f"{anterior}{juncao}{valor}"
-    return lidos
 
 
 async def _atender(escopo: Escopo, corpo: bytes, enviar: Enviar) -> None:
     """Roda o Django numa thread e manda a resposta, pedaço por pedaço quando ela é longa."""
-    ambiente_wsgi = _ambiente_wsgi(escopo, corpo)
+    ambiente_wsgi = montar_ambiente(escopo, corpo)
     com_prazo = escopo["path"].startswith(ROTAS_COM_PRAZO)
     try:
         situacao, cabecalhos, pedacos = await _threads.rodar(
             _rodar_django, ambiente_wsgi, prazo_s=PRAZO_DA_RESPOSTA_S if com_prazo else None
         )
     except TimeoutError:
-        return await _recusar_por_lentidao(escopo, enviar)
+        return await _responder(enviar, LENTIDAO)
     await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
     if isinstance(pedacos, bytes):
         return await enviar({"type": "http.response.body", "body": pedacos})
@@ -256,24 +233,12 @@ def _proximo(iterador: Iterator[bytes]) -> bytes | None:
     return next(iterador, None)
 
 
-async def _recusar_por_lentidao(escopo: Escopo, enviar: Enviar) -> None:
-    # Se ainda esperava thread, nunca rodará; se já rodava, pode ou não gravar: reenviar é seguro.
-    detalhe = "O armazenamento não respondeu a tempo; reenvie o mesmo pedido."
-    await _recusar(escopo, enviar, 503, "armazenamento_lento", detalhe)
-
-
-async def _recusar(escopo: Escopo, enviar: Enviar, situacao: int, codigo: str, detalhe: str) -> None:
-    """Recusa sem passar por rota nenhuma; na dos sites leva o CORS, para que a página possa ler o motivo."""
-    fixos = CABECALHOS_FIXOS if escopo["path"] in _DIRETAS else CABECALHOS_SIMPLES
-    corpo = orjson.dumps({"detail": detalhe, "codigo": codigo})
-    await _responder(enviar, situacao, [*fixos, (b"retry-after", b"5")], corpo)
-
-
-async def _responder(
-    enviar: Enviar, situacao: int, cabecalhos: list[tuple[bytes, bytes]], corpo: bytes
-) -> None:
-    await enviar({"type": "http.response.start", "status": situacao, "headers": cabecalhos})
-    await enviar({"type": "http.response.body", "body": corpo})
+async def _responder(enviar: Enviar, resposta: Resposta, *, cors: bool = False) -> None:
+    cabecalhos = [(b"content-type", resposta.tipo.encode("latin-1")), *(COM_CORS if cors else SEM_CORS)]
+    if resposta.espera_s is not None:
+        cabecalhos.append((b"retry-after", str(resposta.espera_s).encode()))
+    await enviar({"type": "http.response.start", "status": resposta.status, "headers": cabecalhos})
+    await enviar({"type": "http.response.body", "body": resposta.corpo})
 
 
 async def _ciclo_de_vida(receber: Receber, enviar: Enviar) -> None:
@@ -282,12 +247,3 @@ async def _ciclo_de_vida(receber: Receber, enviar: Enviar) -> None:
         await enviar({"type": f"{mensagem['type']}.complete"})
         if mensagem["type"] == "lifespan.shutdown":
             return
-
-
-class _ErrosNoRegistro:
-    """`wsgi.errors`: o Django quase não escreve aqui; vai para a saída de erro."""
-
-    def write(self, texto: str) -> int:
-        return os.write(2, texto.encode())
-
-    def flush(self) -> None: ...

@@ -110,12 +110,28 @@ CELERY_BEAT_SCHEDULE = {
 
 # ---- Ingestão
 
-# POSTs que a porta entrega direto, sem as camadas do Django (docs/decisoes/0008).
-CONTADORES_DE_RECUSA = {
-    "/evento/ingestao": "ingestao.eventos.atendimento.contar_recusa",
-    "/dlr/callback/": "dlr.porta.contar_recusa",
-}
-ROTAS_DIRETAS = {"/evento/ingestao": "ingestao.eventos.atendimento.atender"}
+# O que a porta entrega direto, em grupos, sem as camadas do Django (docs/decisoes/0008 e 0015). `caminho` é uma
+# expressão regular; as partes que ela nomeia chegam à rota. `cors`: qualquer página lê a resposta.
+ROTAS_DIRETAS = [
+    {
+        "nome": "eventos",
+        "caminho": r"/evento/ingestao",
+        "metodos": {"POST"},
+        "atender": "ingestao.eventos.atendimento.atender",
+        "contar_recusa": "ingestao.eventos.atendimento.contar_recusa",
+        "teto_bytes": 1024 * 1024,
+        "cors": True,
+    },
+    {
+        "nome": "recibos",
+        "caminho": r"/dlr/callback/(?P<slug>[-a-zA-Z0-9_]+)(?:/(?P<token>[^/]+))?/?",
+        "metodos": {"GET", "POST"},
+        "atender": "dlr.atendimento.atender",
+        "contar_recusa": "dlr.atendimento.contar_recusa",
+        "teto_bytes": 4 * 1024 * 1024,
+        "cors": False,
+    },
+]
 LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO
 TETO_DA_CAIXA = ambiente.TETO_DA_CAIXA
 TETO_DA_CAIXA_DE_RECEPCOES = ambiente.TETO_DA_CAIXA_DE_RECEPCOES

@@ -7,17 +7,20 @@ vez em dez, mesmo com DO NOTHING; ordenados, nunca.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 
 from config.banco.cursor import cursor_direto
 
-# Uma ida: em autocommit, o INSERT é a transação inteira, e só se responde depois do COMMIT dele.
-SQL_GRAVAR_LOTE = """
+# Uma ida: em autocommit, o INSERT é a transação inteira, e só se responde depois do COMMIT dele. Os vetores vão
+# em binário (`%b`): em texto, os bytes viajariam em dobro.
+SQL_GRAVAR_LOTES = """
     INSERT INTO ingestao_lote (recebido_em, peso, aplicativo_id, conteudo, recusas)
-    VALUES (%s, %s, %s, %s, %s)
+    SELECT recebido_em, peso, aplicativo_id, conteudo, recusas::jsonb
+    FROM unnest(%b::timestamptz[], %b::integer[], %b::uuid[], %b::bytea[], %b::text[])
+        AS r(recebido_em, peso, aplicativo_id, conteudo, recusas)
 """
 
 # Índice: sessao_unica_no_aplicativo. As existentes não são tocadas aqui.
@@ -193,32 +196,25 @@ SQL_AVISAR_FRANQUIA = """
 """
 
 
-def gravar_lote(
-    *,
-    recebido_em: datetime,
-    aplicativo_id: UUID | None,
-    conteudo: bytes | None,
-    peso: int,
-    recusas: dict[str, list[int]] | None,
-) -> None:
-    """Grava e confirma um lote na caixa. Voltou sem exceção: está no disco e pode-se responder.
+class LoteNovo(NamedTuple):
+    """Um lote por gravar na caixa. `recusas` é `{motivo: [requisições, eventos]}`."""
 
-    `recusas` é `{motivo: [requisições, eventos]}`. Levanta `OperationalError`/`InterfaceError` quando
-    não foi possível gravar. O cursor é o do psycopg, de parâmetros no servidor: com o do Django os
-    bytes viajariam como texto, em dobro.
+    recebido_em: datetime
+    peso: int
+    aplicativo_id: UUID | None
+    conteudo: bytes | None
+    recusas: dict[str, list[int]] | None
+
+
+def gravar_lotes(lotes: Sequence[LoteNovo]) -> None:
+    """Grava e confirma os lotes na caixa, num COMMIT só. Voltou sem exceção: estão todos no disco.
+
+    Levanta o erro do banco, e então nenhum ficou. O cursor é o do psycopg, de parâmetros no servidor.
     """
+    colunas = [list(coluna) for coluna in zip(*lotes, strict=True)]
+    colunas[-1] = [None if recusas is None else orjson.dumps(recusas).decode() for recusas in colunas[-1]]
     with cursor_direto() as cursor:
-        cursor.execute(
-            SQL_GRAVAR_LOTE,
-            (
-                recebido_em,
-                peso,
-                aplicativo_id,
-                conteudo,
-                None if recusas is None else orjson.dumps(recusas).decode(),
-            ),
-            prepare=True,
-        )
+        cursor.execute(SQL_GRAVAR_LOTES, colunas, prepare=True)
 
 
 def criar_sessoes(linhas: Sequence[dict[str, Any]]) -> None:
