@@ -13,6 +13,7 @@ O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 9. `eventos/gravacao.py`       um INSERT na caixa de entrada, do grupo inteiro; COMMIT; só então cada 202.
 10. `caixa/`                   a caixa de entrada: grava em grupo, acorda o worker, reivindica, isola o veneno.
 11. `eventos/processamento.py` aplica muitos lotes numa transação: eventos, sessões, erros, uso.
+    `eventos/copia.py`          as linhas no formato do COPY.
 12. `eventos/agrupamento.py`   a impressão digital que junta erros iguais.
 13. `eventos/avisos.py`        os e-mails de franquia e de regressão.
 14. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.

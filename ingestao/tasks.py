@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from ingestao.caixa import Despertador
+from ingestao.caixa import RESPIRO_S, Despertador
 from ingestao.eventos import avisos, retencao
 from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 
@@ -11,7 +11,7 @@ from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 def processar_lotes() -> None:
     """Esvazia a caixa de lotes; se o turno acabou antes dela, pede outro."""
     despertador_de_lotes.baixar()
-    balanco = CAIXA_DE_LOTES.esvaziar()
+    balanco = CAIXA_DE_LOTES.esvaziar(respiro_s=RESPIRO_S)
     if balanco.restou:
         processar_lotes.delay()
     if AVISAR in balanco.seguimentos:

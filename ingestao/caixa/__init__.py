@@ -12,12 +12,13 @@ a linha sumiu, ou nada aconteceu e a linha está lá. A mensagem do Celery é s�
 """
 
 from ingestao.caixa.despertador import Despertador
-from ingestao.caixa.fila import Balanco, Caixa
+from ingestao.caixa.fila import RESPIRO_S, Balanco, Caixa
 from ingestao.caixa.grupo import ItemDoGrupo, em_cada, gravar_juntos, responder
 from ingestao.caixa.medida import MedidaDaCaixa, PortaFechada, TetoDaPorta
 from ingestao.caixa.modelo import ItemDaCaixa
 
 __all__ = [
+    "RESPIRO_S",
     "Balanco",
     "Caixa",
     "Despertador",
