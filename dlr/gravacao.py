@@ -7,35 +7,42 @@ não volta a esperar por mensagens: é o que impede dois workers, ou um worker e
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
 
 from config.banco.cursor import cursor_direto
 
-# Uma ida e um COMMIT: a evidência e a promessa de aplicá-la nascem juntas.
-SQL_GRAVAR_RECEPCAO = """
+# Uma ida e um COMMIT: a evidência e a promessa de aplicá-la nascem juntas, e as de um grupo inteiro também. Os
+# vetores vão em binário (`%b`): em texto, os bytes viajariam em dobro.
+SQL_GRAVAR_RECEPCOES = """
     WITH recepcao AS (
         INSERT INTO dlr_recepcao (integracao_id, recebida_em, metodo, url, consulta, cabecalhos, corpo)
-        VALUES (%(integracao_id)s, %(recebida_em)s, %(metodo)s, %(url)s, %(consulta)s, %(cabecalhos)s, %(corpo)s)
-        RETURNING id, recebida_em
+        SELECT integracao_id, recebida_em, metodo, url, consulta, cabecalhos::jsonb, corpo
+        FROM unnest(%b::bigint[], %b::timestamptz[], %b::text[], %b::text[], %b::bytea[], %b::text[], %b::bytea[])
+            AS r(integracao_id, recebida_em, metodo, url, consulta, cabecalhos, corpo)
+        RETURNING id, recebida_em, octet_length(corpo) AS tamanho
     )
     INSERT INTO dlr_recepcaopendente (recepcao_id, recebido_em, peso)
-    SELECT id, recebida_em, %(peso)s FROM recepcao
-    RETURNING recepcao_id
+    SELECT id, recebida_em, 1 + tamanho / %b::integer FROM recepcao ORDER BY id
 """
+PESO_POR_BYTES = 300  # um recibo ocupa cerca disto; o peso só limita a transação do worker
 
-# O dia e o minuto numa ida só; a ordem das duas travas é a mesma em toda chamada.
-SQL_CONTAR_RECUSA = """
-    WITH no_minuto AS (
+# O dia e o minuto numa ida só; a ordem das travas é a mesma em toda chamada.
+SQL_CONTAR_RECUSAS = """
+    WITH nova AS (
+        SELECT integracao_id, dia, motivo, count(*) AS quantas
+        FROM unnest(%b::bigint[], %b::date[], %b::text[]) AS n(integracao_id, dia, motivo)
+        GROUP BY integracao_id, dia, motivo
+    ), no_minuto AS (
         INSERT INTO dlr_recepcaoporminuto AS m (minuto, integracao_id, motivo, quantidade)
-        VALUES (date_trunc('minute', now()), %(integracao_id)s, %(motivo)s, 1)
-        ON CONFLICT (minuto, integracao_id, motivo) DO UPDATE SET quantidade = m.quantidade + 1
+        SELECT date_trunc('minute', now()), integracao_id, motivo, sum(quantas) FROM nova
+        GROUP BY integracao_id, motivo ORDER BY integracao_id, motivo
+        ON CONFLICT (minuto, integracao_id, motivo) DO UPDATE SET quantidade = m.quantidade + excluded.quantidade
     )
     INSERT INTO dlr_recusadecallback AS r (integracao_id, dia, motivo, quantidade)
-    VALUES (%(integracao_id)s, %(dia)s, %(motivo)s, 1)
-    ON CONFLICT (integracao_id, dia, motivo) DO UPDATE SET quantidade = r.quantidade + 1
+    SELECT integracao_id, dia, motivo, quantas FROM nova ORDER BY integracao_id, dia, motivo
+    ON CONFLICT (integracao_id, dia, motivo) DO UPDATE SET quantidade = r.quantidade + excluded.quantidade
 """
 
 SQL_LER_RECEPCOES = """
@@ -196,41 +203,42 @@ SQL_GRAVAR_PAPEIS = """
 """
 
 
-def gravar_recepcao(
-    *,
-    integracao_id: int,
-    recebida_em: datetime,
-    metodo: str,
-    url: str,
-    consulta: bytes,
-    cabecalhos: dict[str, str],
-    corpo: bytes,
-    peso: int,
-) -> int:
-    """Grava e confirma a recepção e o pendente dela; devolve o id. Voltou: está no disco.
+class RecepcaoNova(NamedTuple):
+    """Uma recepção por gravar. `url` já vai com o token mascarado; `cabecalhos`, só os que se guardam."""
 
-    Levanta `OperationalError`/`InterfaceError` quando não foi possível gravar.
+    integracao_id: int
+    recebida_em: datetime
+    metodo: str
+    url: str
+    consulta: bytes
+    cabecalhos: dict[str, str]
+    corpo: bytes
+
+
+class RecusaNova(NamedTuple):
+    """Um callback recusado. Não é evidência: nada do conteúdo fica."""
+
+    integracao_id: int | None
+    dia: date
+    motivo: str
+
+
+def gravar_recepcoes(recepcoes: Sequence[RecepcaoNova]) -> None:
+    """Grava e confirma as recepções e os pendentes delas, num COMMIT só. Voltou: estão todas no disco.
+
+    Levanta o erro do banco, e então nenhuma ficou.
     """
-    parametros = {
-        "integracao_id": integracao_id,
-        "recebida_em": recebida_em,
-        "metodo": metodo,
-        "url": url,
-        "consulta": consulta,
-        "cabecalhos": orjson.dumps(cabecalhos).decode(),
-        "corpo": corpo,
-        "peso": peso,
-    }
+    integracoes, instantes, metodos, urls, consultas, cabecalhos, corpos = zip(*recepcoes, strict=True)
+    em_json = [orjson.dumps(guardados).decode() for guardados in cabecalhos]
+    colunas = (integracoes, instantes, metodos, urls, consultas, em_json, corpos)
     with cursor_direto() as cursor:
-        linha = cursor.execute(SQL_GRAVAR_RECEPCAO, parametros, prepare=True).fetchone()
-    assert linha is not None
-    return int(linha[0])
+        cursor.execute(SQL_GRAVAR_RECEPCOES, [*map(list, colunas), PESO_POR_BYTES], prepare=True)
 
 
-def contar_recusa(integracao_id: int | None, dia: date, motivo: str) -> None:
-    """Conta um callback recusado. Não é evidência: nada do conteúdo fica."""
-    with connection.cursor() as cursor:
-        cursor.execute(SQL_CONTAR_RECUSA, {"integracao_id": integracao_id, "dia": dia, "motivo": motivo})
+def contar_recusas(recusas: Sequence[RecusaNova]) -> None:
+    """Conta callbacks recusados, todos num COMMIT só."""
+    with cursor_direto() as cursor:
+        cursor.execute(SQL_CONTAR_RECUSAS, [list(coluna) for coluna in zip(*recusas, strict=True)])
 
 
 def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:

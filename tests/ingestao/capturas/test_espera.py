@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ from django.db import connection, connections
 
 from config import porta as modulo
 from config.porta import porta
+from config.rotas_diretas import proteger
 from ingestao.capturas import espera
 from ingestao.capturas.pedidos import abrir_pedido
 from ingestao.models import Captura, Dispositivo, Pedido
@@ -33,8 +35,10 @@ def sem_conexoes_esquecidas(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return rodar
 
-    for nome in ("_rodar_direta", "_rodar_django"):
-        monkeypatch.setattr(modulo, nome, fechando(getattr(modulo, nome)))
+    monkeypatch.setattr(modulo, "_rodar_django", fechando(modulo._rodar_django))
+    monkeypatch.setattr(modulo, "proteger", lambda funcao: fechando(proteger(funcao)))
+    diretas = [replace(rota, atender=fechando(rota.atender)) for rota in modulo._DIRETAS]
+    monkeypatch.setattr(modulo, "_DIRETAS", diretas)
 
 
 async def visitar(
