@@ -77,13 +77,15 @@ _COLUNAS_DO_EVENTO = {
     "esperar_ate": "timestamptz",
     "versao_do_leitor": "smallint",
     "versao_das_regras": "integer",
+    "qtd_recepcoes": "integer",
 }
 _COLUNAS = ", ".join(_COLUNAS_DO_EVENTO)
 _TIPOS = ", ".join(f"{coluna} {tipo}" for coluna, tipo in _COLUNAS_DO_EVENTO.items())
 
 SQL_GRAVAR_EVENTOS = f"""
     INSERT INTO dlr_eventologico ({_COLUNAS})
-    SELECT {_COLUNAS} FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS})
+    SELECT {_COLUNAS.replace("qtd_recepcoes", "coalesce(qtd_recepcoes, 0)")}
+    FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS})
     ORDER BY integracao_id, chave COLLATE "C"
     ON CONFLICT (integracao_id, chave) DO NOTHING
     RETURNING id
@@ -97,6 +99,7 @@ SQL_BUSCAR_EVENTOS = """
         ON e.integracao_id = r.integracao_id AND e.chave = r.chave
 """
 
+# O evento novo já nasceu com a sua conta (`contadas`): só se regrava o que diferir do que entrou agora.
 SQL_GRAVAR_OCORRENCIAS = """
     WITH nova AS (
         INSERT INTO dlr_ocorrencia (recepcao_id, indice, evento_id, repeticao, versao_do_leitor, ilegivel)
@@ -109,7 +112,12 @@ SQL_GRAVAR_OCORRENCIAS = """
         ON CONFLICT (recepcao_id, indice) DO NOTHING
         RETURNING evento_id
     ), soma AS (
-        SELECT evento_id, count(*) AS quantas FROM nova WHERE evento_id IS NOT NULL GROUP BY evento_id
+        SELECT evento_id, sum(quantas) AS quantas FROM (
+            SELECT evento_id, 1 AS quantas FROM nova WHERE evento_id IS NOT NULL
+            UNION ALL
+            SELECT evento_id, -quantas
+            FROM json_to_recordset(%(contadas)s::json) AS c(evento_id bigint, quantas integer)
+        ) AS tudo GROUP BY evento_id HAVING sum(quantas) <> 0
     ), alvo AS MATERIALIZED (
         SELECT e.id, soma.quantas FROM dlr_eventologico e JOIN soma ON soma.evento_id = e.id
         ORDER BY e.id FOR NO KEY UPDATE OF e
@@ -247,12 +255,16 @@ def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:
         return cursor.execute(SQL_LER_RECEPCOES, {"ids": list(ids)}, binary=True).fetchall()
 
 
-def executar(sql: str, linhas: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Uma ida ao banco com as linhas num vetor JSON; sem linhas, nenhuma ida."""
+def executar(
+    sql: str, linhas: Sequence[dict[str, Any]], **outras: Sequence[dict[str, Any]]
+) -> list[tuple[Any, ...]]:
+    """Uma ida ao banco com as linhas num vetor JSON (`outras`, idem); sem linhas, nenhuma ida."""
     if not linhas:
         return []
+    vetores = {"linhas": linhas, **outras}
     with cursor_direto() as cursor:
-        cursor.execute(sql, {"linhas": orjson.dumps(linhas, default=str).decode()}, prepare=True)
+        parametros = {nome: orjson.dumps(vetor, default=str).decode() for nome, vetor in vetores.items()}
+        cursor.execute(sql, parametros, prepare=True)
         return cursor.fetchall() if cursor.description else []
 
 
