@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dlr", "0002_recepcao_nao_muda"),
+        ("dlr", "0003_recepcoes_por_minuto_e_dia"),
     ]
 
     operations = [
