@@ -41,4 +41,7 @@ O caminho de um quadro pedido:
 3. `capturas/quadros.py`       o envio aos pedaços, o SHA-256, ou a notícia de que o quadro não existe mais.
 4. `capturas/deposito.py`      onde o quadro fica.
 5. `capturas/dispositivos.py`  criar um aparelho, trocar o token, desligar.
+
+O outro lado: `cliente/` é o que roda no aparelho, instalável sozinho (o caminho dele está na sua docstring), e
+`capturas/simulacao/` são aparelhos de mentira com o cliente de verdade, por um link que perde de propósito.
 """
