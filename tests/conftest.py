@@ -1,8 +1,12 @@
 """O que vale para todo teste. Os servidores estão em `tests/servidores.py`."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.caos.servidor import ServidorLocal
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +18,14 @@ def memoria_limpa(request: pytest.FixtureRequest) -> Iterator[None]:
     recepcao.teto._medido_em = float("-inf")
     recepcao.janela._perguntar(("FLUSHDB",))
     yield
+
+
+@pytest.fixture(scope="session")
+def demonstrado() -> "Iterator[ServidorLocal]":
+    """Um `manage.py local` cheio pela demonstração pequena, com um usuário por papel. Sobe uma vez, se alguém pedir."""
+    from tests.caos.servidor import ServidorLocal
+    from tests.demonstracao import demonstrar
+
+    with ServidorLocal() as servidor:
+        demonstrar(servidor, "--usuarios")
+        yield servidor

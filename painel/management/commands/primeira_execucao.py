@@ -3,8 +3,6 @@
 Repetível: o que já existe fica como está. Roda a cada início do `manage.py local`.
 """
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from config import ambiente
 from config.comando import Comando
 from ingestao.demonstracao import CHAVE_DE_DEMONSTRACAO
 from ingestao.models import Aplicativo
+from painel.acesso.senhas import sortear_senha
 
 USUARIO = "admin"
 DOMINIOS_DE_DEMONSTRACAO = ["localhost", "127.0.0.1", "[::1]"]
@@ -32,11 +31,7 @@ class Command(Comando):
         usuarios = get_user_model().objects
         if usuarios.filter(is_superuser=True).exists():
             return
-        senha = secrets.token_urlsafe(15)
-        usuarios.create_superuser(USUARIO, password=senha)
-        arquivo.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(arquivo, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as aberto:
-            aberto.write(senha + "\n")
+        usuarios.create_superuser(USUARIO, password=sortear_senha(arquivo))
         self.stdout.write(f"Usuário {USUARIO} criado; a senha está em {arquivo}")
 
     def _criar_demonstracao(self) -> None:
