@@ -32,6 +32,9 @@ RESERVA_BYTES = 4 * 1024 * 1024  # o lastro: um WAL inteiro e folga, solto para 
 FOLGA_PARA_REFAZER = 4  # só se refaz a reserva com este múltiplo dela livre
 PAGINAS_POR_DEVOLUCAO = 1000  # uma transação de até 4 MB: mais que isso incharia o WAL
 VEZES_POR_DEVOLUCAO = 10  # 40 MB por pulso: uma hora para devolver uma fila de dois gigabytes
+# A seq faz parte da identidade do evento: o arquivo que sucede um danificado numera noutra faixa, e o que se salva
+# não encontra a sua ocupada.
+SEQS_POR_ARQUIVO = 10**12
 PRAZO_DA_VEZ_S = 30.0  # outro processo no meio de uma transação; elas duram milissegundos
 CONFERIR_INTEIRO_ATE_BYTES = 32 * 1024 * 1024  # a conferência lê tudo: num cartão, um segundo e meio
 
@@ -63,7 +66,12 @@ class Arquivo:
             self._trava = os.open(str(pasta / "fila.trava"), os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as erro:
             raise FilaIndisponivel(f"Não foi possível abrir a pasta {pasta}: {erro.strerror}.") from erro
-        self._abrir()
+        try:
+            self._abrir()
+        except SemEspaco:  # abrir também escreve um pouco (o índice do WAL)
+            if not self._gastar_reserva():
+                raise
+            self._abrir()
         self.refazer_reserva()
 
     def executar(self, operacao: Operacao[T], *, essencial: bool = False) -> T:
@@ -194,23 +202,32 @@ class Arquivo:
             self._inode_aberto = self._inode()
 
     def _conectar(self) -> sqlite3.Connection:
+        """Abre o que está no lugar (ou cria) e traz o que se salva dos arquivos postos de lado."""
         conexao = sqlite3.connect(
             str(self.caminho), timeout=PRAZO_DA_VEZ_S, isolation_level=None, check_same_thread=False
         )
         try:
-            preparar(conexao, espaco_bytes=self._espaco_bytes + self._reserva_bytes)
+            postos_de_lado = self.danificados()
+            preparar(
+                conexao,
+                espaco_bytes=self._espaco_bytes + self._reserva_bytes,
+                primeira_seq=len(postos_de_lado) * SEQS_POR_ARQUIVO,
+            )
+            for velho in postos_de_lado:
+                salvos = salvamento.salvar_o_legivel(velho, conexao)
+                if salvos is not None:
+                    logger.error("fila danificada: %d eventos salvos de %s", salvos, velho)
         except BaseException:
             conexao.close()
             raise
         return conexao
 
     def _recomecar(self, motivo: str) -> sqlite3.Connection:
-        """Põe o arquivo de lado, abre um novo e traz para ele o que ainda se lê."""
-        velho = salvamento.por_de_lado(self.caminho)
-        conexao = self._conectar()
-        salvos = salvamento.salvar_o_legivel(velho, conexao)
-        logger.error("fila danificada (%s): posta de lado em %s; %d eventos salvos", motivo, velho, salvos)
-        return conexao
+        """Põe o arquivo de lado e abre um novo."""
+        logger.error(
+            "fila danificada (%s): posta de lado em %s", motivo, salvamento.por_de_lado(self.caminho)
+        )
+        return self._conectar()
 
     @contextmanager
     def _travado(self, modo: int) -> Iterator[None]:
@@ -237,7 +254,7 @@ class Arquivo:
         return True
 
 
-def preparar(conexao: sqlite3.Connection, *, espaco_bytes: int) -> None:
+def preparar(conexao: sqlite3.Connection, *, espaco_bytes: int, primeira_seq: int) -> None:
     """Ajusta a conexão e cria as tabelas num arquivo novo. Levanta sqlite3.DatabaseError se está danificado."""
     conexao.execute(f"PRAGMA page_size = {PAGINA_BYTES}")
     conexao.execute("PRAGMA auto_vacuum = INCREMENTAL")  # só vale antes da primeira tabela
@@ -251,7 +268,10 @@ def preparar(conexao: sqlite3.Connection, *, espaco_bytes: int) -> None:
     if versao > VERSAO:
         raise FilaIndisponivel("A fila é de uma versão mais nova do cliente: atualize o lastro-captura.")
     if versao == 0:
-        conexao.executescript(f"BEGIN IMMEDIATE; {SQL_CRIAR} PRAGMA user_version = {VERSAO}; COMMIT;")
+        conexao.executescript(
+            f"BEGIN IMMEDIATE; {SQL_CRIAR} INSERT INTO sqlite_sequence VALUES ('evento', {primeira_seq});"
+            f"PRAGMA user_version = {VERSAO}; COMMIT;"
+        )
         return
     (paginas,) = conexao.execute("PRAGMA page_count").fetchone()
     if paginas * PAGINA_BYTES <= CONFERIR_INTEIRO_ATE_BYTES:

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import uuid
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from .fila import EventoNovo
 from .recorte import Corte, SemRecorte, cortar, ler_caixa, prender, unir
 
 MAX_PAYLOAD_BYTES = 64 * 1024  # do protocolo; além disto o servidor recusaria para sempre
+MAX_PIXELS = 80_000_000  # dois quadros 8K; acima, a memória da placa não aguenta
 QUALIDADE_DO_QUADRO = 90  # só de quem chega como imagem na memória; JPEG pronto fica como veio
 
 Quadro = Union[bytes, str, Path, Image.Image, None]
@@ -79,11 +79,11 @@ def ler_quadro(quadro: Quadro) -> QuadroLido:
     except OSError:
         return QuadroLido(None, None, "", "quadro_ilegivel")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            imagem = Image.open(io.BytesIO(conteudo))
-            imagem.load()
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning):
+        imagem = Image.open(io.BytesIO(conteudo))
+        if imagem.width * imagem.height > MAX_PIXELS:  # antes de decodificar: o cabeçalho pode mentir
+            return QuadroLido(None, None, "", "quadro_ilegivel")
+        imagem.load()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return QuadroLido(None, None, "", "quadro_ilegivel")
     return _lido(conteudo if imagem.format == "JPEG" else _codificar(imagem), imagem)
 

@@ -211,8 +211,9 @@ class Cliente:
             return
         while not self._parar.is_set():
             try:
-                remetente = self.remetente or self.montar_remetente()
-                if len(self._threads) == 1:
+                remetente = self.remetente
+                if remetente is None:
+                    remetente = self.montar_remetente()
                     self._iniciar(self._atender)
                 while not self._parar.is_set():
                     dormir_s = remetente.passo()

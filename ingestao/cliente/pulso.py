@@ -55,7 +55,8 @@ class VigiaDoRelogio:
         try:
             return Suspeita(**json.loads(self._fila.ler_anotacao(ANOTACAO) or "null"))
         except (TypeError, ValueError):  # nunca se anotou, ou foi outra versão
-            self._fila.gravar_anotacao(ANOTACAO, json.dumps(asdict(nova)))
+            with suppress(FilaIndisponivel):
+                self._fila.gravar_anotacao(ANOTACAO, json.dumps(asdict(nova)))
             return nova
 
 

@@ -23,6 +23,7 @@ SQL_LER = (
     f"SELECT {', '.join(f'e.{c}' for c in COLUNAS)}, r.jpeg FROM evento e LEFT JOIN recorte r USING (seq)"
 )
 SQL_GRAVAR = f"INSERT OR IGNORE INTO evento ({', '.join(COLUNAS)}) VALUES ({', '.join('?' * len(COLUNAS))})"
+SALVO = "salvo:"  # prefixo da anotação de um arquivo danificado já tratado
 # O que é pequeno e se copia inteiro, se der: contagens por entregar e o índice dos quadros.
 TABELAS_PEQUENAS = ("descarte", "relato", "latencia", "quadro", "quadro_de", "anotacao")
 
@@ -43,21 +44,32 @@ def por_de_lado(caminho: Path) -> Path:
     return destino
 
 
-def salvar_o_legivel(velho: Path, novo: sqlite3.Connection) -> int:
+def salvar_o_legivel(velho: Path, novo: sqlite3.Connection) -> int | None:
     """Copia para o novo o que se lê do velho e conta o estrago como descarte; devolve os eventos salvos.
 
-    A contagem é do que se sabe perdido, e no mínimo 1: o incidente aparece no servidor mesmo sem perda.
+    A contagem é do que se sabe perdido, e no mínimo 1: o incidente aparece no servidor mesmo sem perda. Feito uma
+    vez por arquivo, numa transação: morto no meio, ou sem espaço agora, a próxima abertura refaz. None se já estava
+    feito, ou se não coube.
     """
-    salvos, havia = 0, 0
+    salvos = 0
     novo.execute("BEGIN IMMEDIATE")
-    with suppress(sqlite3.Error), closing(sqlite3.connect(str(velho), isolation_level=None)) as conexao:
-        havia = _contar(conexao)
-        for tabela in TABELAS_PEQUENAS:
-            _copiar_tabela(conexao, novo, tabela)
-        for linha in _ler_dos_dois_lados(conexao):
-            salvos += _copiar_evento(novo, linha)
-    somar_descarte(novo, MOTIVO_FILA_DANIFICADA, max(1, havia - salvos))
-    novo.execute("COMMIT")
+    try:
+        if novo.execute("SELECT 1 FROM anotacao WHERE nome = ?", (SALVO + velho.name,)).fetchone():
+            novo.execute("ROLLBACK")
+            return None
+        with closing(sqlite3.connect(str(velho), isolation_level=None)) as conexao:
+            havia = _contar(conexao)
+            for tabela in TABELAS_PEQUENAS:
+                _copiar_tabela(conexao, novo, tabela)
+            for linha in _ler_dos_dois_lados(conexao):
+                salvos += _copiar_evento(novo, linha)
+        somar_descarte(novo, MOTIVO_FILA_DANIFICADA, max(1, havia - salvos))
+        novo.execute("INSERT OR IGNORE INTO anotacao (nome, valor) VALUES (?, '')", (SALVO + velho.name,))
+        novo.execute("COMMIT")
+    except sqlite3.Error:  # erro do novo: os do velho já foram tratados linha a linha
+        if novo.in_transaction:
+            novo.execute("ROLLBACK")
+        return None
     return salvos
 
 

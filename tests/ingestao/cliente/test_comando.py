@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 import uuid
 import venv
 from pathlib import Path
 
 import pytest
 
+from ingestao.cliente.envio import VERSAO
 from ingestao.cliente.fila import Fila
 from tests.ingestao.cliente.conftest import TOKEN, desenhar_quadro
 from tests.ingestao.cliente.filas import abrir, novo
@@ -294,6 +296,13 @@ def test_pacote_se_instala_sozinho_e_roda_sem_django(tmp_path: Path) -> None:
     assert json.loads(fim.stdout)["fila"]["prontos"] == 0
     assert sem_django.stdout == "[]\n"
     assert "ModuleNotFoundError" in sem_django.stderr  # e o Django nem está ao alcance
+
+
+def test_versao_do_pacote_e_a_que_vai_no_pulso() -> None:
+    projeto = tomllib.loads((PACOTE / "pyproject.toml").read_text("utf-8"))["project"]
+
+    assert projeto["version"] == VERSAO
+    assert {d.split(">")[0] for d in projeto["dependencies"]} == {"pillow", "urllib3"}
 
 
 def test_o_codigo_e_lido_por_python_3_9_e_so_importa_o_permitido() -> None:

@@ -1,5 +1,6 @@
 """O que `enfileirar` devolveu está em disco: morte súbita, arquivo estragado, disco cheio, dois processos."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -113,17 +114,21 @@ def test_arquivo_danificado_e_posto_de_lado_relatado_e_outro_comeca(tmp_path: Pa
     assert set(reaberta.preparar_relato().descartados) == {"fila_danificada"}
 
 
+def estragar_folha(arquivo: Path, id_evento: bytes) -> None:
+    """Enche de lixo a folha da tabela de eventos em que o evento está."""
+    conteudo = bytearray(arquivo.read_bytes())
+    folhas = [p for p in range(0, len(conteudo), 4096) if conteudo[p] == 0x0D]  # b-tree de tabela, folha
+    (folha,) = [p for p in folhas if id_evento in conteudo[p : p + 4096]]
+    conteudo[folha : folha + 4096] = b"\xaa" * 4096
+    arquivo.write_bytes(conteudo)
+
+
 def test_pagina_estragada_no_meio_perde_so_o_que_estava_nela(tmp_path: Path) -> None:
     fila = abrir(tmp_path)
     for n in range(400):
         fila.enfileirar([novo(n, b"j" * 900)])
     fila.fechar()
-    arquivo = tmp_path / "fila.db"
-    conteudo = bytearray(arquivo.read_bytes())
-    alvo = conteudo.index(b"id-000200")  # uma folha da tabela de eventos
-    pagina = alvo // 4096 * 4096
-    conteudo[pagina : pagina + 4096] = b"\xaa" * 4096
-    arquivo.write_bytes(conteudo)
+    estragar_folha(tmp_path / "fila.db", b"id-000200")
 
     reaberta = abrir(tmp_path)
     salvos = ids(reaberta)
@@ -147,6 +152,31 @@ def test_estrago_achado_durante_o_uso_nao_derruba_quem_captura(tmp_path: Path) -
     fila.enfileirar([novo(3)])  # tinha o arquivo velho aberto
 
     assert {"id-000002", "id-000003"} <= set(ids(abrir(tmp_path)))
+
+
+def test_estrago_com_o_disco_cheio_espera_haver_lugar_para_salvar(disco_pequeno: Path) -> None:
+    fila = abrir(disco_pequeno, reserva_bytes=0)
+    fila.enfileirar([novo(n, b"j" * 10_000) for n in range(60)])
+    fila.fechar()
+    estragar_folha(disco_pequeno / "fila.db", b"id-000055")
+    lixo = disco_pequeno / "lixo"
+    with lixo.open("wb", buffering=0) as aberto, contextlib.suppress(OSError):
+        for _ in range(1000):
+            aberto.write(b"x" * 4096)
+    os.truncate(lixo, lixo.stat().st_size - 400_000)  # cabe um arquivo novo; o que se salva, não
+
+    apertada = abrir(disco_pequeno, reserva_bytes=0)
+    apertada.enfileirar([novo(100, None)])
+    assert ids(apertada) == ["id-000100"]
+    apertada.fechar()
+    lixo.unlink()
+    folgada = abrir(disco_pequeno, reserva_bytes=0)
+    assert {"id-000000", "id-000100"} <= set(ids(folgada))
+    assert len(ids(folgada)) > 10
+    contado = folgada.ler_descartes()
+    assert contado["fila_danificada"] >= 1
+    folgada.fechar()
+    assert abrir(disco_pequeno, reserva_bytes=0).ler_descartes() == contado  # uma vez só
 
 
 def test_byte_trocado_no_disco_vira_quarentena_e_nao_prova_errada(tmp_path: Path) -> None:

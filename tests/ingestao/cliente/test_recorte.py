@@ -171,11 +171,20 @@ def test_caixa_ruim_no_meio_nao_leva_as_outras() -> None:
     assert unida.corte == Corte(6, 6, 28, 28, 4)
 
 
+def com_tamanho_mentido(largura: int, altura: int) -> bytes:
+    """Um JPEG cujo cabeçalho diz ter outro tamanho."""
+    quadro = bytearray(desenhar_quadro())
+    inicio = quadro.index(b"\xff\xc0") + 5  # SOF0: marcador, tamanho, precisão
+    quadro[inicio : inicio + 4] = altura.to_bytes(2, "big") + largura.to_bytes(2, "big")
+    return bytes(quadro)
+
+
 @pytest.mark.parametrize(
     ("quadro", "caixas", "motivo"),
     [
         (b"isto nao e uma imagem", [(1, 1, 5, 5)], "quadro_ilegivel"),
         (desenhar_quadro()[:300], [(1, 1, 5, 5)], "quadro_ilegivel"),
+        (com_tamanho_mentido(60_000, 60_000), [(1, 1, 5, 5)], "quadro_ilegivel"),
         ("/nao/existe.jpg", [(1, 1, 5, 5)], "quadro_ilegivel"),
         (None, [(1, 1, 5, 5)], "sem_quadro"),
         (desenhar_quadro(), [], "sem_caixa"),
