@@ -17,9 +17,12 @@ RECUSAS = {
 }
 
 SEM_RECORTE = {
-    "caixa_invalida": "a caixa era inválida",
     "caixa_fora_do_quadro": "a caixa estava fora do quadro",
-    "recorte_falhou": "o corte falhou",
+    "caixa_invalida": "a caixa era inválida",
+    "quadro_ilegivel": "o quadro não se leu",
+    "recorte_grande": "o recorte passava do tamanho",
+    "sem_caixa": "não havia caixa",
+    "sem_quadro": "não havia quadro",
 }
 
 

@@ -207,7 +207,9 @@ def comeco_da_hora(agora: Any) -> Any:
 
 
 def mostrar_percentis(resumo: Resumo) -> str:
-    """`180 ms · 1,2 s`."""
+    """`180 ms · 1,2 s`; — sem amostras."""
+    if resumo.latencia_ms.p50 is None:
+        return VAZIO
     return f"{mostrar_duracao(resumo.latencia_ms.p50)} · {mostrar_duracao(resumo.latencia_ms.p95)}"
 
 

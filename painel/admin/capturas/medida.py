@@ -23,6 +23,7 @@ from painel.admin.capturas.filtros import PorAparelho
 from painel.admin.capturas.series import buscar_pontos, escolher_janela, montar_graficos
 from painel.admin.ficha import VAZIO, Linha, mostrar_quantidade
 from painel.admin.filtros import FICHAS, Filtro
+from painel.admin.inerte import neutralizar
 from painel.admin.ingestao.uso import ListaDeContagens
 from painel.admin.texto_alheio import resumir as resumir_texto
 from painel.graficos import mostrar_bytes, mostrar_duracao, mostrar_percentual
@@ -59,7 +60,7 @@ class PorMedida(Filtro):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         recentes = MedidaDeCaptura.objects.filter(hora__gt=timezone.now() - timedelta(hours=24))
         medidas = recentes.order_by("medida").values_list("medida", flat=True).distinct()
-        return [(DESCARTADOS, "todos os descartes"), *((medida, medida) for medida in medidas)]
+        return [(DESCARTADOS, "todos os descartes"), *((medida, neutralizar(medida)) for medida in medidas)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if self.value() is None:

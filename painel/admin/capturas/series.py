@@ -121,7 +121,7 @@ def _razao(pontos: Pontos, janela: Janela) -> Grafico:
         id="razao",
         titulo="Área do recorte ÷ área do quadro",
         rotulos=janela.rotulos,
-        series=_percentis(pontos, lambda resumo: resumo.razao, _em_percentual),
+        series=_percentis(pontos, lambda resumo: resumo.razao, 100),
         vazio=f"Nenhum recorte com quadro {janela.frase}.",
         mostrar=mostrar_percentual,
     )
@@ -181,27 +181,20 @@ def _recusados(pontos: Pontos, janela: Janela, ligar: Callable[[str, str], str])
     )
 
 
-def _percentis(
-    pontos: Pontos, qual: Callable[[Resumo], Distribuicao], mudar: Callable[[float], float] = float
-) -> list[Serie]:
+def _percentis(pontos: Pontos, qual: Callable[[Resumo], Distribuicao], vezes: int = 1) -> list[Serie]:
     medidas = [qual(ponto) if ponto else None for ponto in pontos]
     return [
         Serie(
             nome="p50",
             tom=Tom.PETROLEO,
-            valores=[None if m is None or m.p50 is None else mudar(m.p50) for m in medidas],
+            valores=[None if m is None or m.p50 is None else m.p50 * vezes for m in medidas],
         ),
         Serie(
             nome="p95",
             tom=Tom.AMBAR,
-            valores=[None if m is None or m.p95 is None else mudar(m.p95) for m in medidas],
+            valores=[None if m is None or m.p95 is None else m.p95 * vezes for m in medidas],
         ),
     ]
-
-
-def _em_percentual(razao: float) -> float:
-    """De 0 a 100: a faixa que contém o quadro inteiro se representa por um pouco mais."""
-    return min(100.0, razao * 100)
 
 
 def _por_codigo(contagens: Sequence[Mapping[str, int]], ligar: Callable[[str], str]) -> list[Serie]:
