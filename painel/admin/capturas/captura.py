@@ -111,7 +111,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             captura.ultimo_pedido = ultimos.get(captura.pk)
         return lista
 
-    @display(description="recorte")
+    @display(description="Recorte")
     def miniatura(self, captura: Captura) -> SafeString:
         if not captura.recorte_sha256:
             por_que = nomear(captura.sem_recorte) or "sem recorte"
@@ -123,7 +123,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             reverse("admin:ingestao_captura_recorte", args=[captura.pk]),
         )
 
-    @display(description="gravada em")
+    @display(description="Gravada em")
     def gravada(self, captura: Captura) -> SafeString:
         """A hora do servidor, e a do aparelho por baixo: se não se confia nela, diz."""
         suspeita = bool(captura.hora_suspeita)
@@ -135,15 +135,15 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             selo,
         )
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def aparelho(self, captura: Captura) -> SafeString | None:
         return resumir(captura.dispositivo.nome, 40)
 
-    @display(description="o quê")
+    @display(description="O quê")
     def o_que(self, captura: Captura) -> SafeString | str:
         return format_html("{}{}", EXCLUIDA if captura.deletado else "", descrever(captura.payload))
 
-    @display(description="até o ACK")
+    @display(description="Até o ACK")
     def chegada(self, captura: Captura) -> SafeString | str:
         latencia = mostrar_duracao(captura.latencia_ms)
         link, fila = captura.reenvios_link, captura.reenvios_fila
@@ -158,7 +158,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
             1 + link + fila,
         )
 
-    @display(description="contestação")
+    @display(description="Contestação")
     def contestacao(self, captura: Any) -> SafeString | str:
         if captura.ultimo_pedido is None:
             return VAZIO

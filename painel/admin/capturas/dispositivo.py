@@ -98,15 +98,15 @@ class DispositivoAdmin(VidaDeDispositivo):
             return queryset, False
         return queryset.filter(Q(nome__icontains=termo) | Q(pk=ler_uuid(termo))), False
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def nome_do_aparelho(self, aparelho: Any) -> SafeString | None:
         return resumir_texto(aparelho.nome, 60)
 
-    @display(description="situação", label={str(situacao): cor for situacao, cor in CORES.items()})
+    @display(description="Situação", label={str(situacao): cor for situacao, cor in CORES.items()})
     def situacao(self, aparelho: Any) -> str:
         return str(decidir_situacao(aparelho, aparelho.agora))
 
-    @display(description="último contato")
+    @display(description="Último contato")
     def contato(self, aparelho: Any) -> SafeString | str:
         em = aparelho.ultimo_contato_em
         return (
@@ -115,7 +115,7 @@ class DispositivoAdmin(VidaDeDispositivo):
             else VAZIO
         )
 
-    @display(description="fila")
+    @display(description="Fila")
     def na_fila(self, aparelho: Any) -> SafeString | str:
         """Quantos, a idade do mais antigo e os de quarentena, como o último pulso disse."""
         linhas = []
@@ -130,7 +130,7 @@ class DispositivoAdmin(VidaDeDispositivo):
             '<span class="capturas-celula">{}{}</span>', mostrar_quantidade(aparelho.fila_qtd), miudas
         )
 
-    @display(description="latência p50 · p95")
+    @display(description="Latência p50 · p95")
     def latencia(self, aparelho: Any) -> SafeString | str:
         if aparelho.da_hora is None or aparelho.da_hora.latencia_ms.p50 is None:
             return VAZIO
@@ -140,7 +140,7 @@ class DispositivoAdmin(VidaDeDispositivo):
             mostrar_percentis(aparelho.da_hora),
         )
 
-    @display(description="sinais em 24 h")
+    @display(description="Sinais em 24 h")
     def sinais(self, aparelho: Any) -> SafeString | str:
         return escrever_sinais(aparelho.achados) if aparelho.achados else VAZIO
 

@@ -77,25 +77,25 @@ class MedidaDeCapturaAdmin(ListaDeContagens):
     list_select_related = ("dispositivo",)
     ordering = ("-hora", "medida", "id")  # índice medida_por_hora
 
-    @display(description="hora")
+    @display(description="Hora")
     def na_hora(self, medida: MedidaDeCaptura) -> str:
         return f"{timezone.localtime(medida.hora):%d/%m/%Y %H}h"
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def do_aparelho(self, medida: MedidaDeCaptura) -> SafeString | None:
         return resumir_texto(medida.dispositivo.nome, 60)
 
-    @display(description="medida")
+    @display(description="Medida")
     def qual(self, medida: MedidaDeCaptura) -> SafeString | None:
         return resumir_texto(medida.medida, 60)
 
-    @display(description="por volta de")
+    @display(description="Por volta de")
     def por_volta_de(self, medida: MedidaDeCaptura) -> str:
         if medida.medida not in DISTRIBUICOES:
             return VAZIO
         return mostrar_quantidade(round(valor_da_faixa(medida.faixa)))
 
-    @display(description="quantas")
+    @display(description="Quantas")
     def quantas(self, medida: MedidaDeCaptura) -> str:
         return mostrar_quantidade(medida.quantidade)
 

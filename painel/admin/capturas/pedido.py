@@ -62,11 +62,11 @@ class PedidoAdmin(SemPagina, ListaComBarra):
     list_select_related = ("dispositivo", "aberto_por")
     ordering = ("-aberto_em", "-id")
 
-    @display(description="aberta em")
+    @display(description="Aberta em")
     def quando(self, pedido: Pedido) -> SafeString | str:
         return mostrar_instante(pedido.aberto_em)
 
-    @display(description="situação")
+    @display(description="Situação")
     def andamento(self, pedido: Pedido) -> SafeString:
         andamento = descrever_andamento(pedido, pedido.dispositivo, timezone.now())
         aberta = pedido.situacao == SituacaoDoPedido.ABERTO
@@ -80,20 +80,20 @@ class PedidoAdmin(SemPagina, ListaComBarra):
             vence,
         )
 
-    @display(description="captura")
+    @display(description="Captura")
     def de_que_captura(self, pedido: Pedido) -> Any:
         nome = f"{str(pedido.captura_id)[:8]}…"
         return ligar_ao_registro(pedido.visto_por, Captura, pedido.captura_id, nome)  # type: ignore[attr-defined]
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def aparelho(self, pedido: Pedido) -> SafeString | None:
         return resumir(pedido.dispositivo.nome, 40)
 
-    @display(description="quem contestou")
+    @display(description="Quem contestou")
     def por_quem(self, pedido: Pedido) -> str:
         return str(pedido.aberto_por)
 
-    @display(description="motivo")
+    @display(description="Motivo")
     def por_que(self, pedido: Pedido) -> SafeString | None:
         return resumir(pedido.motivo, 80)
 

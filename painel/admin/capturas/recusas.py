@@ -52,15 +52,15 @@ class CapturaRecusadaAdmin(SemPagina):
         id_evento = ler_uuid(termo)
         return (queryset.none() if id_evento is None else queryset.filter(id_evento=id_evento)), False
 
-    @display(description="última vez")
+    @display(description="Última vez")
     def ultima(self, recusa: CapturaRecusada) -> SafeString | str:
         return mostrar_instante(recusa.ultima_em)
 
-    @display(description="situação", label={"Conflito": "danger", "Inválido": "warning"})
+    @display(description="Situação", label={"Conflito": "danger", "Inválido": "warning"})
     def situacao_da_recusa(self, recusa: CapturaRecusada) -> str:
         return recusa.get_situacao_display()
 
-    @display(description="por quê")
+    @display(description="Por quê")
     def por_que(self, recusa: CapturaRecusada) -> SafeString:
         """O código por extenso e, por baixo, a frase que o aparelho recebeu."""
         return format_html(
@@ -69,11 +69,11 @@ class CapturaRecusadaAdmin(SemPagina):
             resumir(recusa.detalhe, 140),
         )
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def aparelho(self, recusa: CapturaRecusada) -> SafeString | None:
         return resumir(recusa.dispositivo.nome, 40)
 
-    @display(description="id do evento")
+    @display(description="Id do evento")
     def de_que_id(self, recusa: CapturaRecusada) -> Any:
         """Um link só quando há captura com ele: no conflito, a que foi gravada antes."""
         if recusa.id_evento is None:
@@ -83,7 +83,7 @@ class CapturaRecusadaAdmin(SemPagina):
             return nome
         return ligar_ao_registro(recusa.visto_por, Captura, recusa.id_evento, nome)  # type: ignore[attr-defined]
 
-    @display(description="vezes")
+    @display(description="Vezes")
     def quantas(self, recusa: CapturaRecusada) -> SafeString:
         return format_html(
             '<span title="a primeira em {}">{}</span>',
@@ -99,24 +99,24 @@ class RelatoDeDescarteAdmin(SemPagina):
     list_select_related = ("dispositivo",)
     ordering = ("-recebido_em", "-id")  # índice relato_por_chegada
 
-    @display(description="relatado em")
+    @display(description="Relatado em")
     def quando(self, relato: RelatoDeDescarte) -> SafeString | str:
         return mostrar_instante(relato.recebido_em)
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def aparelho(self, relato: RelatoDeDescarte) -> SafeString | None:
         return resumir(relato.dispositivo.nome, 40)
 
-    @display(description="descartou")
+    @display(description="Descartou")
     def quantos(self, relato: RelatoDeDescarte) -> str:
         return mostrar_quantidade(sum(relato.descartados.values()))
 
-    @display(description="por motivo")
+    @display(description="Por motivo")
     def por_que(self, relato: RelatoDeDescarte) -> SafeString | str:
         motivos = sorted(relato.descartados.items(), key=lambda par: (-par[1], par[0]))
         return resumir(", ".join(f"{nomear(m)}: {mostrar_quantidade(q)}" for m, q in motivos)) or VAZIO
 
-    @display(description="relato")
+    @display(description="Relato")
     def relato_dele(self, relato: RelatoDeDescarte) -> SafeString | None:
         return resumir(relato.relato, 14)
 
@@ -135,10 +135,10 @@ class RecusaDeCapturaAdmin(ListaDeContagens):
     list_select_related = ("dispositivo",)
     ordering = ("-dia", "motivo", "id")  # poucas linhas por dia: aparelhos vezes motivos
 
-    @display(description="dispositivo")
+    @display(description="Dispositivo")
     def do_aparelho(self, recusa: RecusaDeCaptura) -> SafeString | str | None:
         return resumir(recusa.dispositivo.nome, 60) if recusa.dispositivo else "desconhecido"
 
-    @display(description="chamadas")
+    @display(description="Chamadas")
     def quantas(self, recusa: RecusaDeCaptura) -> str:
         return mostrar_quantidade(recusa.quantidade)
