@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from django.http import HttpRequest
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.views import APIView
+
+from config.chegada import Chegada
+
+CORPO_MAXIMO_BYTES = 16 * 1024 * 1024  # o da porta; cada rota tem o seu, sempre menor que este
 
 
 class SemNegociacao(BaseContentNegotiation):
@@ -22,3 +27,19 @@ class RotaDeMaquina(APIView):
     """Uma rota chamada por programas: erros em JSON com `codigo`, nenhuma negociação."""
 
     content_negotiation_class = SemNegociacao
+
+
+def chegada_do_django(request: HttpRequest, **partes: str | None) -> Chegada:
+    """A requisição do Django na forma que as rotas diretas recebem da porta."""
+    return Chegada(
+        metodo=request.method or "",
+        caminho=request.path,
+        consulta=request.META.get("QUERY_STRING", "").encode("latin-1"),
+        cabecalhos={nome.lower(): valor for nome, valor in request.headers.items()},
+        # Sem o teto do Django, que responderia ele mesmo: um byte além do nosso basta para a rota dizer 413.
+        corpo=request.read(CORPO_MAXIMO_BYTES + 1),
+        ip=request.META.get("REMOTE_ADDR", ""),
+        servidor=request.META.get("SERVER_NAME", ""),
+        esquema=request.META.get("wsgi.url_scheme", "http"),
+        partes=partes,
+    )

@@ -157,16 +157,41 @@ REDES_METRICAS = ambiente.REDES_METRICAS
 
 # ---- Ingestão
 
-# POSTs que a porta entrega direto, sem as camadas do Django (docs/decisoes/0008).
-CONTADORES_DE_RECUSA = {
-    "/evento/ingestao": "ingestao.eventos.atendimento.contar_recusa",
-    "/dlr/callback/": "dlr.porta.contar_recusa",
-    "/captura/": "ingestao.capturas.atendimento.contar_recusa",
-}
-ROTAS_DIRETAS = {
-    "/evento/ingestao": "ingestao.eventos.atendimento.atender",
-    "/captura/ingestao": "ingestao.capturas.atendimento.atender_ingestao",
-}
+# O que a porta entrega direto, em grupos, sem as camadas do Django (docs/decisoes/0008 e 0015). `caminho` é uma
+# expressão regular; as partes que ela nomeia chegam à rota. `cors`: qualquer página lê a resposta.
+ROTAS_DIRETAS = [
+    {
+        "nome": "eventos",
+        "caminho": r"/evento/ingestao",
+        "metodos": {"POST"},
+        "atender": "ingestao.eventos.atendimento.atender",
+        "contar_recusa": "ingestao.eventos.atendimento.contar_recusa",
+        "teto_bytes": 1024 * 1024,
+        "cors": True,
+    },
+    {
+        "nome": "recibos",
+        "caminho": r"/dlr/callback/(?P<slug>[-a-zA-Z0-9_]+)(?:/(?P<token>[^/]+))?/?",
+        "metodos": {"GET", "POST"},
+        "atender": "dlr.atendimento.atender",
+        "contar_recusa": "dlr.atendimento.contar_recusa",
+        "teto_bytes": 4 * 1024 * 1024,
+        "cors": False,
+    },
+    {
+        # Uma captura já vem em lote e leva imagens: cada chamada é a sua própria transação.
+        "nome": "capturas",
+        "caminho": r"/captura/ingestao",
+        "metodos": {"POST"},
+        "atender": "ingestao.capturas.atendimento.atender_chegadas",
+        "contar_recusa": "ingestao.capturas.atendimento.contar_recusa",
+        "teto_bytes": 16 * 1024 * 1024,
+        "cors": False,
+        "em_grupos": False,
+    },
+]
+# As outras rotas dos aparelhos, que passam pelo Django: o corpo que não veio também é contado.
+CONTADORES_DE_RECUSA = {"/captura/": "ingestao.capturas.atendimento.contar_recusa"}
 # GETs que esperam por notícia como corrotinas, sem ocupar thread.
 ROTAS_DE_ESPERA = {"/captura/pedidos": "ingestao.capturas.espera.esperar"}
 LIMITE_POR_MINUTO = ambiente.LIMITE_POR_MINUTO

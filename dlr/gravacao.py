@@ -7,35 +7,42 @@ não volta a esperar por mensagens: é o que impede dois workers, ou um worker e
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
 
 from config.banco.cursor import cursor_direto
 
-# Uma ida e um COMMIT: a evidência e a promessa de aplicá-la nascem juntas.
-SQL_GRAVAR_RECEPCAO = """
+# Uma ida e um COMMIT: a evidência e a promessa de aplicá-la nascem juntas, e as de um grupo inteiro também. Os
+# vetores vão em binário (`%b`): em texto, os bytes viajariam em dobro.
+SQL_GRAVAR_RECEPCOES = """
     WITH recepcao AS (
         INSERT INTO dlr_recepcao (integracao_id, recebida_em, metodo, url, consulta, cabecalhos, corpo)
-        VALUES (%(integracao_id)s, %(recebida_em)s, %(metodo)s, %(url)s, %(consulta)s, %(cabecalhos)s, %(corpo)s)
-        RETURNING id, recebida_em
+        SELECT integracao_id, recebida_em, metodo, url, consulta, cabecalhos::jsonb, corpo
+        FROM unnest(%b::bigint[], %b::timestamptz[], %b::text[], %b::text[], %b::bytea[], %b::text[], %b::bytea[])
+            AS r(integracao_id, recebida_em, metodo, url, consulta, cabecalhos, corpo)
+        RETURNING id, recebida_em, octet_length(corpo) AS tamanho
     )
     INSERT INTO dlr_recepcaopendente (recepcao_id, recebido_em, peso)
-    SELECT id, recebida_em, %(peso)s FROM recepcao
-    RETURNING recepcao_id
+    SELECT id, recebida_em, 1 + tamanho / %b::integer FROM recepcao ORDER BY id
 """
+PESO_POR_BYTES = 300  # um recibo ocupa cerca disto; o peso só limita a transação do worker
 
-# O dia e o minuto numa ida só; a ordem das duas travas é a mesma em toda chamada.
-SQL_CONTAR_RECUSA = """
-    WITH no_minuto AS (
+# O dia e o minuto numa ida só; a ordem das travas é a mesma em toda chamada.
+SQL_CONTAR_RECUSAS = """
+    WITH nova AS (
+        SELECT integracao_id, dia, motivo, count(*) AS quantas
+        FROM unnest(%b::bigint[], %b::date[], %b::text[]) AS n(integracao_id, dia, motivo)
+        GROUP BY integracao_id, dia, motivo
+    ), no_minuto AS (
         INSERT INTO dlr_recepcaoporminuto AS m (minuto, integracao_id, motivo, quantidade)
-        VALUES (date_trunc('minute', now()), %(integracao_id)s, %(motivo)s, 1)
-        ON CONFLICT (minuto, integracao_id, motivo) DO UPDATE SET quantidade = m.quantidade + 1
+        SELECT date_trunc('minute', now()), integracao_id, motivo, sum(quantas) FROM nova
+        GROUP BY integracao_id, motivo ORDER BY integracao_id, motivo
+        ON CONFLICT (minuto, integracao_id, motivo) DO UPDATE SET quantidade = m.quantidade + excluded.quantidade
     )
     INSERT INTO dlr_recusadecallback AS r (integracao_id, dia, motivo, quantidade)
-    VALUES (%(integracao_id)s, %(dia)s, %(motivo)s, 1)
-    ON CONFLICT (integracao_id, dia, motivo) DO UPDATE SET quantidade = r.quantidade + 1
+    SELECT integracao_id, dia, motivo, quantas FROM nova ORDER BY integracao_id, dia, motivo
+    ON CONFLICT (integracao_id, dia, motivo) DO UPDATE SET quantidade = r.quantidade + excluded.quantidade
 """
 
 SQL_LER_RECEPCOES = """
@@ -70,13 +77,15 @@ _COLUNAS_DO_EVENTO = {
     "esperar_ate": "timestamptz",
     "versao_do_leitor": "smallint",
     "versao_das_regras": "integer",
+    "qtd_recepcoes": "integer",
 }
 _COLUNAS = ", ".join(_COLUNAS_DO_EVENTO)
 _TIPOS = ", ".join(f"{coluna} {tipo}" for coluna, tipo in _COLUNAS_DO_EVENTO.items())
 
 SQL_GRAVAR_EVENTOS = f"""
     INSERT INTO dlr_eventologico ({_COLUNAS})
-    SELECT {_COLUNAS} FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS})
+    SELECT {_COLUNAS.replace("qtd_recepcoes", "coalesce(qtd_recepcoes, 0)")}
+    FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS})
     ORDER BY integracao_id, chave COLLATE "C"
     ON CONFLICT (integracao_id, chave) DO NOTHING
     RETURNING id
@@ -90,6 +99,7 @@ SQL_BUSCAR_EVENTOS = """
         ON e.integracao_id = r.integracao_id AND e.chave = r.chave
 """
 
+# O evento novo já nasceu com a sua conta (`contadas`): só se regrava o que diferir do que entrou agora.
 SQL_GRAVAR_OCORRENCIAS = """
     WITH nova AS (
         INSERT INTO dlr_ocorrencia (recepcao_id, indice, evento_id, repeticao, versao_do_leitor, ilegivel)
@@ -102,7 +112,12 @@ SQL_GRAVAR_OCORRENCIAS = """
         ON CONFLICT (recepcao_id, indice) DO NOTHING
         RETURNING evento_id
     ), soma AS (
-        SELECT evento_id, count(*) AS quantas FROM nova WHERE evento_id IS NOT NULL GROUP BY evento_id
+        SELECT evento_id, sum(quantas) AS quantas FROM (
+            SELECT evento_id, 1 AS quantas FROM nova WHERE evento_id IS NOT NULL
+            UNION ALL
+            SELECT evento_id, -quantas
+            FROM json_to_recordset(%(contadas)s::json) AS c(evento_id bigint, quantas integer)
+        ) AS tudo GROUP BY evento_id HAVING sum(quantas) <> 0
     ), alvo AS MATERIALIZED (
         SELECT e.id, soma.quantas FROM dlr_eventologico e JOIN soma ON soma.evento_id = e.id
         ORDER BY e.id FOR NO KEY UPDATE OF e
@@ -196,41 +211,42 @@ SQL_GRAVAR_PAPEIS = """
 """
 
 
-def gravar_recepcao(
-    *,
-    integracao_id: int,
-    recebida_em: datetime,
-    metodo: str,
-    url: str,
-    consulta: bytes,
-    cabecalhos: dict[str, str],
-    corpo: bytes,
-    peso: int,
-) -> int:
-    """Grava e confirma a recepção e o pendente dela; devolve o id. Voltou: está no disco.
+class RecepcaoNova(NamedTuple):
+    """Uma recepção por gravar. `url` já vai com o token mascarado; `cabecalhos`, só os que se guardam."""
 
-    Levanta `OperationalError`/`InterfaceError` quando não foi possível gravar.
+    integracao_id: int
+    recebida_em: datetime
+    metodo: str
+    url: str
+    consulta: bytes
+    cabecalhos: dict[str, str]
+    corpo: bytes
+
+
+class RecusaNova(NamedTuple):
+    """Um callback recusado. Não é evidência: nada do conteúdo fica."""
+
+    integracao_id: int | None
+    dia: date
+    motivo: str
+
+
+def gravar_recepcoes(recepcoes: Sequence[RecepcaoNova]) -> None:
+    """Grava e confirma as recepções e os pendentes delas, num COMMIT só. Voltou: estão todas no disco.
+
+    Levanta o erro do banco, e então nenhuma ficou.
     """
-    parametros = {
-        "integracao_id": integracao_id,
-        "recebida_em": recebida_em,
-        "metodo": metodo,
-        "url": url,
-        "consulta": consulta,
-        "cabecalhos": orjson.dumps(cabecalhos).decode(),
-        "corpo": corpo,
-        "peso": peso,
-    }
+    integracoes, instantes, metodos, urls, consultas, cabecalhos, corpos = zip(*recepcoes, strict=True)
+    em_json = [orjson.dumps(guardados).decode() for guardados in cabecalhos]
+    colunas = (integracoes, instantes, metodos, urls, consultas, em_json, corpos)
     with cursor_direto() as cursor:
-        linha = cursor.execute(SQL_GRAVAR_RECEPCAO, parametros, prepare=True).fetchone()
-    assert linha is not None
-    return int(linha[0])
+        cursor.execute(SQL_GRAVAR_RECEPCOES, [*map(list, colunas), PESO_POR_BYTES], prepare=True)
 
 
-def contar_recusa(integracao_id: int | None, dia: date, motivo: str) -> None:
-    """Conta um callback recusado. Não é evidência: nada do conteúdo fica."""
-    with connection.cursor() as cursor:
-        cursor.execute(SQL_CONTAR_RECUSA, {"integracao_id": integracao_id, "dia": dia, "motivo": motivo})
+def contar_recusas(recusas: Sequence[RecusaNova]) -> None:
+    """Conta callbacks recusados, todos num COMMIT só."""
+    with cursor_direto() as cursor:
+        cursor.execute(SQL_CONTAR_RECUSAS, [list(coluna) for coluna in zip(*recusas, strict=True)])
 
 
 def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:
@@ -239,12 +255,16 @@ def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:
         return cursor.execute(SQL_LER_RECEPCOES, {"ids": list(ids)}, binary=True).fetchall()
 
 
-def executar(sql: str, linhas: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Uma ida ao banco com as linhas num vetor JSON; sem linhas, nenhuma ida."""
+def executar(
+    sql: str, linhas: Sequence[dict[str, Any]], **outras: Sequence[dict[str, Any]]
+) -> list[tuple[Any, ...]]:
+    """Uma ida ao banco com as linhas num vetor JSON (`outras`, idem); sem linhas, nenhuma ida."""
     if not linhas:
         return []
+    vetores = {"linhas": linhas, **outras}
     with cursor_direto() as cursor:
-        cursor.execute(sql, {"linhas": orjson.dumps(linhas, default=str).decode()}, prepare=True)
+        parametros = {nome: orjson.dumps(vetor, default=str).decode() for nome, vetor in vetores.items()}
+        cursor.execute(sql, parametros, prepare=True)
         return cursor.fetchall() if cursor.description else []
 
 

@@ -3,6 +3,7 @@
 Não enfileira nada: devolve os eventos que ficaram soltos, para serem conferidos de novo depois do COMMIT.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -89,14 +90,28 @@ def primeiros_itens(itens: Sequence[ItemLido]) -> dict[ChaveDoEvento, ItemLido]:
 def _gravar_eventos(itens: Sequence[ItemLido]) -> tuple[Gravados, set[int]]:
     """Grava os eventos que ainda não existem; devolve todos, como estão no banco, e os ids dos novos."""
     primeiros = primeiros_itens(itens)
-    novos = {
-        id_
-        for (id_,) in executar(
-            SQL_GRAVAR_EVENTOS, [i.linha for i in primeiros.values() if i.linha is not None]
-        )
-    }
+    contas = _contar_recepcoes(itens, primeiros)
+    linhas = [
+        {**item.linha, "qtd_recepcoes": contas[chave]}
+        for chave, item in primeiros.items()
+        if item.linha is not None
+    ]
+    novos = {id_ for (id_,) in executar(SQL_GRAVAR_EVENTOS, linhas)}
     chaves = [{"integracao_id": integracao_id, "chave": chave} for integracao_id, chave in primeiros]
     return buscar_gravados(chaves), novos
+
+
+def _contar_recepcoes(
+    itens: Sequence[ItemLido], primeiros: dict[ChaveDoEvento, ItemLido]
+) -> Counter[ChaveDoEvento]:
+    """Quantos itens desta transação contam o mesmo que o primeiro de cada evento lógico."""
+    contas: Counter[ChaveDoEvento] = Counter()
+    for item in itens:
+        if item.linha is not None:
+            chave = item.linha["integracao_id"], item.linha["chave"]
+            primeiro = primeiros[chave].linha
+            contas[chave] += primeiro is not None and primeiro["conteudo"] == item.linha["conteudo"]
+    return contas
 
 
 def buscar_gravados(chaves: Sequence[dict[str, Any]]) -> Gravados:
@@ -144,7 +159,9 @@ def _gravar_ocorrencias(itens: Sequence[ItemLido], gravados: Gravados, novos: se
         )
         if evento_id is not None:
             vistos.add(evento_id)
-    executar(SQL_GRAVAR_OCORRENCIAS, linhas)
+    contas = Counter(linha["evento_id"] for linha in linhas if linha["evento_id"] in novos)
+    contadas = [{"evento_id": id_, "quantas": quantas} for id_, quantas in contas.items()]
+    executar(SQL_GRAVAR_OCORRENCIAS, linhas, contadas=contadas)
 
 
 def evento_do(item: ItemLido, gravados: Gravados) -> int | None:

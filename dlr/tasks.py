@@ -5,14 +5,14 @@ from django.utils import timezone
 
 from dlr import amarracao, ausencias, contagem
 from dlr.processamento import CAIXA_DE_RECEPCOES
-from ingestao.caixa import Despertador
+from ingestao.caixa import RESPIRO_S, Despertador
 
 
 @shared_task(name=CAIXA_DE_RECEPCOES.tarefa)
 def processar_recepcoes() -> None:
     """Esvazia a caixa de recepções e confere de novo, já depois do COMMIT, o que ficou solto."""
     despertador_de_recepcoes.baixar()
-    balanco = CAIXA_DE_RECEPCOES.esvaziar()
+    balanco = CAIXA_DE_RECEPCOES.esvaziar(respiro_s=RESPIRO_S)
     if balanco.restou:
         processar_recepcoes.delay()
     if balanco.seguimentos:

@@ -12,14 +12,13 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 
+from config.chegada import Pedido
 from config.erros import ErroDaApi
-from config.rotas import RotaDeMaquina
-from dlr import consultas, esquema, porta
+from config.rotas import RotaDeMaquina, chegada_do_django
+from dlr import atendimento, consultas, esquema, porta
 from dlr.autenticacao import buscar_por_bearer
 from dlr.models import Integracao, Mensagem
 from dlr.registro import MENSAGENS_POR_CHAMADA, RegistroInvalido, gravar_verificacao, registrar
-from dlr.tasks import despertador_de_recepcoes
-from ingestao.caixa import PortaFechada
 
 PERIODO_MAXIMO = timedelta(days=92)
 
@@ -42,23 +41,20 @@ class CallbackView(RotaDeMaquina):
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Um método que nenhum formato usa: recusado e contado."""
-        porta.contar_recusa(405, "metodo_nao_permitido", "")
+        atendimento.contar_recusa(405, "metodo_nao_permitido", "")
         return super().http_method_not_allowed(request, *args, **kwargs)
 
     def _receber(self, request: Request, slug: str, token: str | None) -> HttpResponse:
+        chegada = chegada_do_django(request._request, slug=slug, token=token)
         try:
-            resposta = porta.receber(request._request, slug, token)
-        except porta.CallbackRecusado as recusa:
-            raise ErroDaApi(recusa.status, recusa.codigo, recusa.detalhe) from recusa
-        except PortaFechada as fechada:
-            raise ErroDaApi(
-                503, "fila_cheia", "A fila está cheia; reenvie depois.", espera_s=fechada.espera_s
-            ) from fechada
+            (resposta,) = atendimento.atender([Pedido(chegada)])
         finally:
             # Um 5xx é registrado pelo Django com o caminho, e nele vai o token.
             request._request.path = porta.mascarar(request._request.path, token)
-        despertador_de_recepcoes.acordar()
-        return HttpResponse(resposta.corpo, status=resposta.status, content_type=resposta.tipo)
+        saida = HttpResponse(resposta.corpo, status=resposta.status, content_type=resposta.tipo)
+        if resposta.espera_s is not None:
+            saida["Retry-After"] = str(resposta.espera_s)
+        return saida
 
 
 @extend_schema_view(
@@ -76,7 +72,7 @@ class _DaIntegracao(RotaDeMaquina):
         """A integração do token. Levanta 401."""
         integracao = buscar_por_bearer(request.headers.get("Authorization", ""))
         if integracao is None:
-            porta.contar_recusa(401, "token_invalido", "")
+            atendimento.contar_recusa(401, "token_invalido", "")
             raise ErroDaApi(401, "token_invalido", "Mande Authorization: Bearer com o token da integração.")
         return integracao
 

@@ -2,7 +2,7 @@
 
 O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 
-1. `eventos/atendimento.py`    recebe o corpo inteiro; confere, grava, acorda, responde (a view chama o mesmo).
+1. `eventos/atendimento.py`    recebe os que chegaram juntos; confere, grava, acorda, responde (a view chama o mesmo).
 2. `eventos/recepcao.py`       as etapas da porta, na ordem do contrato, até o COMMIT.
 3. `eventos/corpo.py`          bytes → JSON: gzip sob teto, NUL e meio emoji trocados na borda.
 4. `eventos/chaves.py`         a chave → aplicativo (com cache de segundos).
@@ -10,11 +10,13 @@ O caminho de um lote (`POST /evento/ingestao`), arquivo por arquivo:
 6. `eventos/leitura.py`        JSON → lote lido: cada evento aceito ou recusado com o seu motivo.
 7. `eventos/limites.py`        a janela de um minuto por chave.
 8. `eventos/cota.py`           a franquia do mês e os avisos dela.
-9. `eventos/gravacao.py`       um INSERT na caixa de entrada; COMMIT; só então o 202.
-10. `caixa/`                   a caixa de entrada: acorda o worker, reivindica, isola o veneno.
+9. `eventos/gravacao.py`       um INSERT na caixa de entrada, do grupo inteiro; COMMIT; só então cada 202.
+10. `caixa/`                   a caixa de entrada: grava em grupo, acorda o worker, reivindica, isola o veneno.
 11. `eventos/processamento.py` aplica muitos lotes numa transação: eventos, sessões, erros, uso.
+    `eventos/copia.py`          as linhas no formato do COPY.
 12. `eventos/agrupamento.py`   a impressão digital que junta erros iguais.
 13. `eventos/retencao.py`      apaga de verdade o que passou de trinta dias.
+14. `eventos/minutos.py`       o uso por minuto, para as telas; somado com o do dia, vive 48 h.
 
 Quem manda os lotes numa página é o `static/ingestao/coletor.js`, servido por `coletor.py`; `demonstracao/` é a página
 que o mostra, só no modo local.
@@ -39,4 +41,7 @@ O caminho de um quadro pedido:
 3. `capturas/quadros.py`       o envio aos pedaços, o SHA-256, ou a notícia de que o quadro não existe mais.
 4. `capturas/deposito.py`      onde o quadro fica.
 5. `capturas/dispositivos.py`  criar um aparelho, trocar o token, desligar.
+
+O outro lado: `cliente/` é o que roda no aparelho, instalável sozinho (o caminho dele está na sua docstring), e
+`capturas/simulacao/` são aparelhos de mentira com o cliente de verdade, por um link que perde de propósito.
 """

@@ -4,7 +4,7 @@ from celery import current_app, shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from ingestao.caixa import Despertador
+from ingestao.caixa import RESPIRO_S, Despertador
 from ingestao.capturas import pedidos
 from ingestao.eventos import minutos, retencao
 from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
@@ -14,7 +14,7 @@ from ingestao.eventos.processamento import AVISAR, CAIXA_DE_LOTES
 def processar_lotes() -> None:
     """Esvazia a caixa de lotes; se o turno acabou antes dela, pede outro."""
     despertador_de_lotes.baixar()
-    balanco = CAIXA_DE_LOTES.esvaziar()
+    balanco = CAIXA_DE_LOTES.esvaziar(respiro_s=RESPIRO_S)
     if balanco.restou:
         processar_lotes.delay()
     if AVISAR in balanco.seguimentos:

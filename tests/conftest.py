@@ -16,7 +16,7 @@ def memoria_limpa(request: pytest.FixtureRequest) -> Iterator[None]:
 
     chaves.memoria.esquecer()
     recepcao.teto._medido_em = float("-inf")
-    recepcao.janela._perguntar("FLUSHDB")
+    recepcao.janela._perguntar(("FLUSHDB",))
     yield
 
 

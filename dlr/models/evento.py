@@ -9,10 +9,16 @@ ESPERANDO = "esperando"
 
 
 class EventoLogico(models.Model):
-    """Um acontecimento contado por uma transportadora, uma vez só, venha em quantas recepções vier."""
+    """Um acontecimento contado por uma transportadora, uma vez só, venha em quantas recepções vier.
+
+    A recepção não tem restrição no banco: ela nunca é apagada (um gatilho o recusa), e por ela a integração
+    também não (docs/decisoes/0016).
+    """
 
     id = models.BigAutoField(primary_key=True)
-    integracao = models.ForeignKey("dlr.Integracao", on_delete=models.PROTECT, db_index=False)
+    integracao = models.ForeignKey(
+        "dlr.Integracao", on_delete=models.PROTECT, db_index=False, db_constraint=False
+    )
     mensagem = models.ForeignKey(
         "dlr.Mensagem", on_delete=models.PROTECT, null=True, blank=True, related_name="eventos"
     )
@@ -21,7 +27,7 @@ class EventoLogico(models.Model):
     componentes = models.JSONField("componentes da chave")
     versao_da_chave = models.PositiveSmallIntegerField("versão da chave")
     recepcao = models.ForeignKey(
-        "dlr.Recepcao", on_delete=models.PROTECT, db_index=False, help_text="A primeira."
+        "dlr.Recepcao", on_delete=models.PROTECT, db_index=False, db_constraint=False, help_text="A primeira."
     )
     indice = models.PositiveIntegerField("posição na recepção", default=0)
     recebido_em = models.DateTimeField("recebido em")
@@ -77,11 +83,20 @@ class Ocorrencia(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     recepcao = models.ForeignKey(
-        "dlr.Recepcao", on_delete=models.PROTECT, db_index=False, related_name="ocorrencias"
+        "dlr.Recepcao",
+        on_delete=models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        related_name="ocorrencias",
     )
     indice = models.PositiveIntegerField("posição na recepção")
     evento = models.ForeignKey(
-        EventoLogico, on_delete=models.PROTECT, null=True, blank=True, related_name="ocorrencias"
+        EventoLogico,
+        on_delete=models.PROTECT,
+        db_constraint=False,
+        null=True,
+        blank=True,
+        related_name="ocorrencias",
     )
     repeticao = models.BooleanField("repetição", default=False)
     versao_do_leitor = models.PositiveSmallIntegerField("versão do leitor")

@@ -1,11 +1,11 @@
 """As chamadas dos aparelhos, da chegada à resposta: autenticar, fazer, responder; e contar o que se recusou.
 
-A porta chama `atender_ingestao` sem passar pelas camadas do Django (docs/decisoes/0008); a view chama a mesma função.
+A porta chama `atender_chegadas` sem passar pelas camadas do Django (docs/decisoes/0008); a view
+chama `atender_ingestao`.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,9 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from config.banco.falhas import e_do_banco
+from config.chegada import Pedido, Resposta
 from config.erros import ErroDaApi, sem_armazenamento
+from config.traducao_wsgi import para_wsgi
 from ingestao.capturas import gravacao
 from ingestao.capturas.autenticacao import autenticar
 from ingestao.capturas.recepcao import receber
@@ -25,13 +27,9 @@ registro = logging.getLogger("lastro.capturas")
 Trabalho = Callable[[UUID, datetime], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resposta:
-    """O que sai: status HTTP, JSON em bytes e, se for o caso, `Retry-After` em segundos."""
-
-    status: int
-    corpo: bytes
-    espera_s: int | None = None
+def atender_chegadas(pedidos: Sequence[Pedido]) -> list[Resposta]:
+    """O que a porta chama: cada pedido por si, na ordem."""
+    return [atender_ingestao(p.chegada.corpo, para_wsgi(p.chegada.cabecalhos)) for p in pedidos]
 
 
 def atender_ingestao(corpo: bytes, cabecalhos: Mapping[str, Any]) -> Resposta:

@@ -1,23 +1,31 @@
 """O SQL do fluxo dos sites. Cada função é uma ida ao banco, repetível, dentro da transação de quem chama.
 
-Ordem das travas em toda transação do worker, sempre com as chaves ordenadas: sessões, eventos, erros,
-aplicativos, uso, recusas. Dois workers com os mesmos eventos em ordens contrárias dariam impasse uma
-vez em dez, mesmo com DO NOTHING; ordenados, nunca.
+Ordem das travas em toda transação do worker, sempre com as chaves ordenadas: sessões novas, eventos, erros,
+sessões, aplicativos, uso, recusas. Dois workers com os mesmos eventos em ordens contrárias dariam impasse uma
+vez em dez, mesmo com DO NOTHING; ordenados, nunca. As sessões são seguradas desde o começo (ninguém as apaga),
+mas só travadas quando é hora de somar nelas: dois workers com lotes da mesma sessão gravam eventos ao mesmo tempo.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import chain
+from operator import itemgetter
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
+from django.db import IntegrityError, transaction
 
 from config.banco.cursor import cursor_direto
+from ingestao.eventos.copia import montar_copia
 
-# Uma ida: em autocommit, o INSERT é a transação inteira, e só se responde depois do COMMIT dele.
-SQL_GRAVAR_LOTE = """
+# Uma ida: em autocommit, o INSERT é a transação inteira, e só se responde depois do COMMIT dele. Os vetores vão
+# em binário (`%b`): em texto, os bytes viajariam em dobro.
+SQL_GRAVAR_LOTES = """
     INSERT INTO ingestao_lote (recebido_em, peso, aplicativo_id, conteudo, recusas)
-    VALUES (%s, %s, %s, %s, %s)
+    SELECT recebido_em, peso, aplicativo_id, conteudo, recusas::jsonb
+    FROM unnest(%b::timestamptz[], %b::integer[], %b::uuid[], %b::bytea[], %b::text[])
+        AS r(recebido_em, peso, aplicativo_id, conteudo, recusas)
 """
 
 # Índice: sessao_unica_no_aplicativo. As existentes não são tocadas aqui.
@@ -38,14 +46,20 @@ SQL_CRIAR_SESSOES = """
     ON CONFLICT (aplicativo_id, sessao_externa) DO NOTHING
 """
 
-# A trava impede que a retenção apague a sessão entre a criação dela e os eventos.
-SQL_TRAVAR_SESSOES = """
-    SELECT s.id, s.aplicativo_id, s.sessao_externa
+# KEY SHARE só impede que a retenção apague a sessão antes dos eventos dela; não faz um worker esperar por outro.
+SQL_SEGURAR_SESSOES = """
+    SELECT s.id, s.aplicativo_id::text, s.sessao_externa
     FROM ingestao_sessao s
     JOIN json_to_recordset(%(linhas)s::json) AS r(aplicativo_id uuid, sessao_externa text)
         ON s.aplicativo_id = r.aplicativo_id AND s.sessao_externa = r.sessao_externa
-    ORDER BY s.aplicativo_id, s.sessao_externa
-    FOR NO KEY UPDATE OF s
+    ORDER BY s.aplicativo_id, s.sessao_externa FOR KEY SHARE OF s
+"""
+
+# Antes de somar, e não no próprio UPDATE: assim a soma já parte da linha que o outro worker acabou de gravar.
+SQL_TRAVAR_SESSOES = """
+    SELECT s.id FROM ingestao_sessao s
+    JOIN json_to_recordset(%(linhas)s::json) AS r(id bigint) ON s.id = r.id
+    ORDER BY s.id FOR NO KEY UPDATE OF s
 """
 
 COLUNAS_DO_EVENTO = {
@@ -79,7 +93,21 @@ COLUNAS_DO_EVENTO = {
 }
 _COLUNAS = ", ".join(COLUNAS_DO_EVENTO)
 
-# Um vetor JSON só, expandido no servidor: mediu como COPY para tabela temporária, sem criar tabela.
+# O caminho de muitos: o COPY grava a página inteira de uma vez e não confere conflito linha a linha; custa ao banco
+# metade do INSERT. Os que já existem saem antes; se outro worker gravar um deles nesse meio, o COPY falha inteiro e
+# o INSERT, que sabe conviver com isso, faz o trabalho.
+COPIA_A_PARTIR_DE = 200  # linhas; abaixo disto as três idas a mais custam mais que o INSERT
+COLUNAS_DA_COPIA = {
+    "textos": [c for c, tipo in COLUNAS_DO_EVENTO.items() if tipo in ("text", "uuid", "timestamptz")],
+    "numeros": [
+        c for c, tipo in COLUNAS_DO_EVENTO.items() if tipo in ("bigint", "integer", "double precision")
+    ],
+    "objetos": [c for c, tipo in COLUNAS_DO_EVENTO.items() if tipo == "jsonb"],
+}
+SQL_JA_GRAVADOS = "SELECT id::text FROM ingestao_evento WHERE id = ANY(%(ids)s::uuid[])"
+SQL_COPIAR_EVENTOS = f"COPY ingestao_evento ({', '.join(chain(*COLUNAS_DA_COPIA.values()))}) FROM STDIN"
+
+# O caminho de poucos, e dos que podem existir: um vetor JSON só, expandido no servidor.
 SQL_GRAVAR_EVENTOS = f"""
     INSERT INTO ingestao_evento ({_COLUNAS})
     SELECT {_COLUNAS}
@@ -193,32 +221,25 @@ SQL_AVISAR_FRANQUIA = """
 """
 
 
-def gravar_lote(
-    *,
-    recebido_em: datetime,
-    aplicativo_id: UUID | None,
-    conteudo: bytes | None,
-    peso: int,
-    recusas: dict[str, list[int]] | None,
-) -> None:
-    """Grava e confirma um lote na caixa. Voltou sem exceção: está no disco e pode-se responder.
+class LoteNovo(NamedTuple):
+    """Um lote por gravar na caixa. `recusas` é `{motivo: [requisições, eventos]}`."""
 
-    `recusas` é `{motivo: [requisições, eventos]}`. Levanta `OperationalError`/`InterfaceError` quando
-    não foi possível gravar. O cursor é o do psycopg, de parâmetros no servidor: com o do Django os
-    bytes viajariam como texto, em dobro.
+    recebido_em: datetime
+    peso: int
+    aplicativo_id: UUID | None
+    conteudo: bytes | None
+    recusas: dict[str, list[int]] | None
+
+
+def gravar_lotes(lotes: Sequence[LoteNovo]) -> None:
+    """Grava e confirma os lotes na caixa, num COMMIT só. Voltou sem exceção: estão todos no disco.
+
+    Levanta o erro do banco, e então nenhum ficou. O cursor é o do psycopg, de parâmetros no servidor.
     """
+    colunas = [list(coluna) for coluna in zip(*lotes, strict=True)]
+    colunas[-1] = [None if recusas is None else orjson.dumps(recusas).decode() for recusas in colunas[-1]]
     with cursor_direto() as cursor:
-        cursor.execute(
-            SQL_GRAVAR_LOTE,
-            (
-                recebido_em,
-                peso,
-                aplicativo_id,
-                conteudo,
-                None if recusas is None else orjson.dumps(recusas).decode(),
-            ),
-            prepare=True,
-        )
+        cursor.execute(SQL_GRAVAR_LOTES, colunas, prepare=True)
 
 
 def criar_sessoes(linhas: Sequence[dict[str, Any]]) -> None:
@@ -226,14 +247,38 @@ def criar_sessoes(linhas: Sequence[dict[str, Any]]) -> None:
     _executar(SQL_CRIAR_SESSOES, linhas)
 
 
-def travar_sessoes(linhas: Sequence[dict[str, Any]]) -> dict[tuple[UUID, str], int]:
-    """Trava as sessões até o fim da transação; devolve (aplicativo, sessão externa) → id."""
-    return {(aplicativo, externa): id_ for id_, aplicativo, externa in _executar(SQL_TRAVAR_SESSOES, linhas)}
+def segurar_sessoes(linhas: Sequence[dict[str, Any]]) -> dict[tuple[str, str], int]:
+    """Impede que as sessões sejam apagadas até o fim da transação; devolve (aplicativo, externa) → id."""
+    return {(aplicativo, externa): id_ for id_, aplicativo, externa in _executar(SQL_SEGURAR_SESSOES, linhas)}
 
 
 def gravar_eventos(linhas: Sequence[dict[str, Any]]) -> set[str]:
-    """Grava os eventos que ainda não existem; devolve os ids (texto) dos que entraram agora."""
+    """Grava os eventos que ainda não existem; devolve os ids (texto) dos que entraram agora.
+
+    Chamar dentro de uma transação. Os ids não se repetem em `linhas`.
+    """
+    if len(linhas) < COPIA_A_PARTIR_DE:
+        return _inserir_eventos(linhas)
+    with cursor_direto() as cursor:
+        ids = [linha["id"] for linha in linhas]
+        gravados = {id_ for (id_,) in cursor.execute(SQL_JA_GRAVADOS, {"ids": ids}, prepare=True)}
+    novas = [linha for linha in linhas if linha["id"] not in gravados]
+    try:
+        _copiar_eventos(novas)
+    except IntegrityError:  # outro worker gravou um deles depois da pergunta, e já confirmou
+        return _inserir_eventos(linhas)
+    return {linha["id"] for linha in novas}
+
+
+def _inserir_eventos(linhas: Sequence[dict[str, Any]]) -> set[str]:
     return {id_ for (id_,) in _executar(SQL_GRAVAR_EVENTOS, linhas)}
+
+
+def _copiar_eventos(linhas: Sequence[dict[str, Any]]) -> None:
+    """Grava todos, em ordem de id, ou nenhum: levanta `IntegrityError` e a transação segue boa."""
+    em_ordem = sorted(linhas, key=itemgetter("id"))
+    with transaction.atomic(), cursor_direto() as cursor, cursor.copy(SQL_COPIAR_EVENTOS) as copia:
+        copia.write(montar_copia(em_ordem, **COLUNAS_DA_COPIA))
 
 
 def somar_erros(linhas: Sequence[dict[str, Any]]) -> None:
@@ -247,7 +292,8 @@ def reabrir_erros(linhas: Sequence[dict[str, Any]]) -> list[UUID]:
 
 
 def somar_sessoes(linhas: Sequence[dict[str, Any]]) -> None:
-    """Soma contadores e alarga os tempos das sessões já travadas."""
+    """Soma contadores e alarga os tempos das sessões."""
+    _executar(SQL_TRAVAR_SESSOES, [{"id": linha["id"]} for linha in linhas])
     _executar(SQL_SOMAR_SESSOES, linhas)
 
 

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,11 @@ DESCANSO_S = 2.0  # com o Valkey fora, só uma requisição a cada dois segundos
 CHAVES_NA_MEMORIA = 10_000
 
 # O relógio é o do Valkey: web em máquinas diferentes veem a mesma janela.
-# Devolve {1, 0, balde} ou {0, segundos até caber, 0}.
+# Conta, na ordem, as quantidades de ARGV[3] em diante, as que couberem. Devolve o balde e, para cada uma, zero
+# se coube ou os segundos até caber.
 _SCRIPT_CONTAR = """
 local agora = tonumber(redis.call('TIME')[1])
-local quantos, limite, janela = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local limite, janela = tonumber(ARGV[1]), tonumber(ARGV[2])
 local baldes, soma, velhos = {}, 0, {}
 local todos = redis.call('HGETALL', KEYS[1])
 for i = 1, #todos, 2 do
@@ -36,17 +38,28 @@ for i = 1, #todos, 2 do
     else baldes[#baldes + 1] = {segundo, n}; soma = soma + n end
 end
 if #velhos > 0 then redis.call('HDEL', KEYS[1], unpack(velhos)) end
-if soma + quantos <= limite then
-    redis.call('HINCRBY', KEYS[1], agora, quantos)
+local resposta, entraram, ordenado = {agora}, 0, false
+for i = 3, #ARGV do
+    local quantos, espera = tonumber(ARGV[i]), 0
+    if soma + quantos <= limite then
+        soma = soma + quantos
+        entraram = entraram + quantos
+    else
+        if not ordenado then table.sort(baldes, function(a, b) return a[1] < b[1] end); ordenado = true end
+        local resto = soma
+        espera = janela
+        for _, balde in ipairs(baldes) do
+            resto = resto - balde[2]
+            if resto + quantos <= limite then espera = math.max(1, balde[1] + janela - agora); break end
+        end
+    end
+    resposta[#resposta + 1] = espera
+end
+if entraram > 0 then
+    redis.call('HINCRBY', KEYS[1], agora, entraram)
     redis.call('EXPIRE', KEYS[1], janela * 2)
-    return {1, 0, agora}
 end
-table.sort(baldes, function(a, b) return a[1] < b[1] end)
-for _, balde in ipairs(baldes) do
-    soma = soma - balde[2]
-    if soma + quantos <= limite then return {0, balde[1] + janela - agora, 0} end
-end
-return {0, janela, 0}
+return resposta
 """
 # Só desfaz o que ainda está lá: uma conta negativa deixaria passar além do limite, e sem validade.
 _SCRIPT_DEVOLVER = """
@@ -119,15 +132,37 @@ class Janela:
         self._desta_thread = threading.local()
         self._descansa_ate = float("-inf")
 
-    def contar(self, chave: str, quantos: int, limite: int) -> Vaga:
-        """Conta `quantos` eventos da chave se couberem no minuto; senão diz quantos segundos esperar."""
+    def contar(self, pedidos: Sequence[tuple[str, int]], limite: int) -> list[Vaga]:
+        """Conta, na ordem, cada (chave, eventos) que couber no minuto da chave; aos outros diz quanto esperar.
+
+        Uma ida ao Valkey, com todas as chaves.
+        """
+        if not pedidos:
+            return []
         if time.monotonic() >= self._descansa_ate:
             try:
-                coube, espera_s, balde = self._rodar_script(_nome(chave), quantos, limite, JANELA_S)
-                return Vaga(coube=bool(coube), espera_s=max(1, int(espera_s)), balde=int(balde))
+                return self._contar_no_valkey(pedidos, limite)
             except (redis.RedisError, OSError) as erro:
                 self._descansar(erro)
-        return self._memoria.contar(chave, quantos, limite, int(time.time()))
+        agora = int(time.time())
+        return [self._memoria.contar(chave, quantos, limite, agora) for chave, quantos in pedidos]
+
+    def _contar_no_valkey(self, pedidos: Sequence[tuple[str, int]], limite: int) -> list[Vaga]:
+        por_chave: dict[str, list[int]] = {}
+        for chave, quantos in pedidos:
+            por_chave.setdefault(chave, []).append(quantos)
+        contas: list[tuple[str | int, ...]] = [
+            (_nome(chave), limite, JANELA_S, *quantos) for chave, quantos in por_chave.items()
+        ]
+        esperas = {}
+        for chave, (balde, *espera_s) in zip(por_chave, self._rodar_script(contas), strict=True):
+            esperas[chave] = int(balde), iter(espera_s)
+        vagas = []
+        for chave, _ in pedidos:
+            balde, em_ordem = esperas[chave]
+            espera_s = int(next(em_ordem))
+            vagas.append(Vaga(coube=espera_s == 0, espera_s=max(1, espera_s), balde=balde))
+        return vagas
 
     def devolver(self, chave: str, quantos: int, vaga: Vaga) -> None:
         """Desfaz a conta de um lote que não pôde ser gravado. Melhor esforço: a janela passa em um minuto."""
@@ -135,47 +170,56 @@ class Janela:
             self._memoria.devolver(chave, quantos, vaga.balde)
         elif time.monotonic() >= self._descansa_ate:
             try:
-                self._perguntar("EVAL", _SCRIPT_DEVOLVER, 1, _nome(chave), vaga.balde, quantos)
+                self._perguntar(("EVAL", _SCRIPT_DEVOLVER, 1, _nome(chave), vaga.balde, quantos))
             except (redis.RedisError, OSError) as erro:
                 self._descansar(erro)
 
-    def _rodar_script(self, chave: str, *argumentos: int) -> Any:
+    def _rodar_script(self, contas: Sequence[tuple[str | int, ...]]) -> list[Any]:
+        comandos = [("EVALSHA", _RESUMO_DO_SCRIPT, 1, *conta) for conta in contas]
         try:
-            return self._perguntar("EVALSHA", _RESUMO_DO_SCRIPT, 1, chave, *argumentos)
-        except redis.exceptions.NoScriptError:  # Valkey novo ou esvaziado
-            return self._perguntar("EVAL", _SCRIPT_CONTAR, 1, chave, *argumentos)
+            return self._perguntar(*comandos)
+        except redis.exceptions.NoScriptError:  # Valkey novo ou esvaziado: nenhuma foi contada
+            return self._perguntar(*(("EVAL", _SCRIPT_CONTAR, 1, *conta) for conta in contas))
 
-    def _perguntar(self, *comando: str | int) -> Any:
+    def _perguntar(self, *comandos: tuple[str | int, ...]) -> list[Any]:
+        """Manda todos os comandos e só então lê as respostas, na ordem."""
         conexao = getattr(self._desta_thread, "conexao", None)
         if conexao is None:
             conexao = self._desta_thread.conexao = self._modelo.make_connection()
         usada = conexao.is_connected
         try:
-            return self._trocar(conexao, comando)
+            return self._trocar(conexao, comandos)
         except redis.exceptions.TimeoutError:
-            conexao.disconnect()
             raise
         except (redis.exceptions.ConnectionError, OSError):
-            conexao.disconnect()
             if not usada:
                 raise
-        return self._trocar(
-            conexao, comando
-        )  # a guardada tinha morrido (o Valkey reiniciou): uma nova, uma vez
+        # A guardada tinha morrido (o Valkey reiniciou): uma nova, uma vez.
+        return self._trocar(conexao, comandos)
 
-    def _trocar(self, conexao: Any, comando: tuple[str | int, ...]) -> Any:
+    def _trocar(self, conexao: Any, comandos: Sequence[tuple[str | int, ...]]) -> list[Any]:
         try:
-            conexao.send_command(*comando)
-            return conexao.read_response()
-        except redis.exceptions.ResponseError:
-            raise  # uma resposta, ainda que de erro: a conexão segue boa
+            conexao.send_packed_command(conexao.pack_commands(comandos))
+            respostas = [_ler_resposta(conexao) for _ in comandos]
         except (redis.RedisError, OSError):
             conexao.disconnect()
             raise
+        for resposta in respostas:
+            if isinstance(resposta, redis.exceptions.ResponseError):
+                raise resposta  # uma resposta, ainda que de erro: a conexão segue boa
+        return respostas
 
     def _descansar(self, erro: Exception) -> None:
         self._descansa_ate = time.monotonic() + DESCANSO_S
         registro.warning("limite por minuto na memoria: valkey nao respondeu", extra={"erro": str(erro)})
+
+
+def _ler_resposta(conexao: Any) -> Any:
+    """A resposta de um comando; um erro dele é devolvido, para que as seguintes também sejam lidas."""
+    try:
+        return conexao.read_response()
+    except redis.exceptions.ResponseError as erro:
+        return erro
 
 
 def _nome(chave: str) -> str:

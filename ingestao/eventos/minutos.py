@@ -6,7 +6,6 @@ milhares de eventos; a trava de cada linha vem depois da do uso do dia, que já 
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from uuid import UUID
 
 import orjson
 from django.db import connection, transaction
@@ -41,15 +40,15 @@ SQL_EXPURGAR = """
 
 
 def somar_minutos(
-    gravados: Mapping[tuple[datetime, UUID], int],
-    recusas: Iterable[tuple[datetime, UUID | None, Mapping[str, list[int]]]],
+    gravados: Mapping[tuple[datetime, str], int],
+    recusas: Iterable[tuple[datetime, str | None, Mapping[str, list[int]]]],
 ) -> None:
     """Soma os minutos de uma transação.
 
     `gravados` é {(recebido_em, aplicativo): eventos que entraram agora}; `recusas`, por lote, {motivo:
     [requisições, eventos]}. Chame na transação que gravou os eventos e apaga os lotes: é o que faz contar uma vez.
     """
-    somas: dict[tuple[datetime, UUID | None, str], list[int]] = {}
+    somas: dict[tuple[datetime, str | None, str], list[int]] = {}
     for (recebido_em, aplicativo), quantos in gravados.items():
         somas.setdefault((truncar(recebido_em), aplicativo, ""), [0, 0])[1] += quantos
     for recebido_em, dono, por_motivo in recusas:

@@ -23,11 +23,15 @@ from ingestao.models import Lote
 
 EVENTOS_POR_VEZ = 5_000  # por transação: ~10 MB na memória do worker e ~0,2 s de travas
 
+_ESPACO_OID = NAMESPACE_OID.bytes
+
 AVISAR = "avisar"  # seguimento: há aviso de franquia ou regressão por enviar
 
 TIPO_SEM_LINHA = "PULSO"  # só marca atividade: não é gravado e não conta no uso
 
-ChaveDaSessao = tuple[UUID, str]
+ChaveDaSessao = tuple[
+    str, str
+]  # aplicativo e sessão externa; em texto, porque o UUID custa seis vezes mais a achar
 Linha = dict[str, Any]
 
 
@@ -37,7 +41,7 @@ class LoteRecebido(NamedTuple):
     id: int
     peso: int
     recebido_em: datetime
-    aplicativo_id: UUID | None
+    aplicativo_id: str | None
     conteudo: bytes | None
     recusas: dict[str, list[int]] | None
     dia: date
@@ -54,7 +58,7 @@ class EventoAberto(NamedTuple):
 
 def aplicar_lotes(linhas: Sequence[tuple]) -> list[str]:
     """Aplica os lotes (tuplas de `LoteRecebido`) na transação aberta; devolve os seguimentos."""
-    lotes = [LoteRecebido._make((*linha, _dia(linha[2]))) for linha in linhas]
+    lotes = [_ler_lote(*linha) for linha in linhas]
     sessoes, abertos = _abrir(lotes)
     ids = _garantir_sessoes(sessoes)
     novos = _gravar_eventos(abertos, ids)
@@ -71,7 +75,7 @@ def uuid5_texto(nome: str) -> str:
 
     Feito à mão porque o objeto UUID custa o dobro do próprio SHA-1, e isto roda uma vez por evento.
     """
-    resumo = bytearray(hashlib.sha1(NAMESPACE_OID.bytes + nome.encode(), usedforsecurity=False).digest()[:16])
+    resumo = bytearray(hashlib.sha1(_ESPACO_OID + nome.encode(), usedforsecurity=False).digest()[:16])
     resumo[6] = resumo[6] & 0x0F | 0x50
     resumo[8] = resumo[8] & 0x3F | 0x80
     texto = resumo.hex()
@@ -87,8 +91,8 @@ def _abrir(lotes: Iterable[LoteRecebido]) -> tuple[dict[ChaveDaSessao, Linha], l
             continue
         conteudo = orjson.loads(lote.conteudo)
         sessao, eventos = conteudo["sessao"], conteudo["eventos"]
-        chave = (lote.aplicativo_id, sessao["sessao_externa"])
-        aplicativo, recebido_em = str(lote.aplicativo_id), lote.recebido_em.isoformat()
+        aplicativo, recebido_em = lote.aplicativo_id, lote.recebido_em.isoformat()
+        chave = (aplicativo, sessao["sessao_externa"])
         if chave not in sessoes:
             ocorridos = [evento["ocorrido_em"] for evento in eventos]
             sessoes[chave] = {
@@ -110,15 +114,15 @@ def _abrir(lotes: Iterable[LoteRecebido]) -> tuple[dict[ChaveDaSessao, Linha], l
 
 
 def _garantir_sessoes(sessoes: dict[ChaveDaSessao, Linha]) -> dict[ChaveDaSessao, int]:
-    """Cria as que faltam e trava todas; devolve os ids.
+    """Cria as que faltam e segura todas; devolve os ids.
 
-    Repete porque a retenção pode apagar uma sessão vencida entre a criação e a trava; recriada nesta
+    Repete porque a retenção pode apagar uma sessão vencida antes de ser segurada; recriada nesta
     transação, ela já não pode sumir.
     """
     linhas = list(sessoes.values())
     while True:
         gravacao.criar_sessoes(linhas)
-        ids = gravacao.travar_sessoes(linhas)
+        ids = gravacao.segurar_sessoes(linhas)
         if len(ids) == len(sessoes):
             return ids
 
@@ -215,7 +219,7 @@ def _guardar_mais_recente(soma: Linha, evento: Linha, campo: str, campo_em: str,
 
 
 def _primeiros_eventos(novos: list[EventoAberto]) -> list[Linha]:
-    primeiros: dict[UUID, datetime] = {}
+    primeiros: dict[str, datetime] = {}
     for _, lote, (aplicativo, _externa), _ in novos:
         primeiros[aplicativo] = min(primeiros.get(aplicativo, lote.recebido_em), lote.recebido_em)
     return [{"id": id_, "primeiro_evento_em": em} for id_, em in primeiros.items()]
@@ -223,8 +227,8 @@ def _primeiros_eventos(novos: list[EventoAberto]) -> list[Linha]:
 
 def _somar_uso(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> list[int]:
     """Soma eventos e recusas ao dia em que a porta recebeu; devolve os avisos de franquia novos."""
-    uso: dict[tuple[UUID, date], list[int]] = defaultdict(lambda: [0, 0])
-    recusas: dict[tuple[UUID | None, date, str], list[int]] = defaultdict(lambda: [0, 0])
+    uso: dict[tuple[str, date], list[int]] = defaultdict(lambda: [0, 0])
+    recusas: dict[tuple[str | None, date, str], list[int]] = defaultdict(lambda: [0, 0])
     for _, lote, (aplicativo, _externa), _ in novos:
         uso[aplicativo, lote.dia][0] += 1
     for lote in lotes:
@@ -252,13 +256,25 @@ def _somar_uso(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> list[int
 def _somar_minutos(lotes: list[LoteRecebido], novos: list[EventoAberto]) -> None:
     """O traço fino do uso, para as telas. Conta por lote antes de olhar a hora: são muitos eventos por lote."""
     por_lote = Counter([aberto.lote.id for aberto in novos])
-    gravados: Counter[tuple[datetime, UUID]] = Counter()
+    gravados: Counter[tuple[datetime, str]] = Counter()
     for lote in lotes:
         if lote.aplicativo_id is not None and lote.id in por_lote:
             gravados[lote.recebido_em, lote.aplicativo_id] += por_lote[lote.id]
     somar_minutos(
         gravados, ((lote.recebido_em, lote.aplicativo_id, lote.recusas) for lote in lotes if lote.recusas)
     )
+
+
+def _ler_lote(
+    id_: int,
+    peso: int,
+    recebido_em: datetime,
+    aplicativo_id: UUID | None,
+    conteudo: bytes | None,
+    recusas: Any,
+) -> LoteRecebido:
+    aplicativo = None if aplicativo_id is None else str(aplicativo_id)
+    return LoteRecebido(id_, peso, recebido_em, aplicativo, conteudo, recusas, _dia(recebido_em))
 
 
 def _dia(recebido_em: datetime) -> date:

@@ -6,7 +6,8 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from config.rotas import RotaDeMaquina
+from config.chegada import Pedido
+from config.rotas import RotaDeMaquina, chegada_do_django
 from ingestao.eventos import esquema
 from ingestao.eventos.atendimento import atender
 
@@ -17,7 +18,7 @@ class IngestaoView(RotaDeMaquina):
     @extend_schema(**esquema.INGESTAO)
     def post(self, request: Request) -> HttpResponse:
         """202 só depois do COMMIT do lote."""
-        resposta = atender(request.body, request.META)
+        (resposta,) = atender([Pedido(chegada_do_django(request._request))])
         saida = HttpResponse(resposta.corpo, status=resposta.status, content_type="application/json")
         if resposta.espera_s is not None:
             saida["Retry-After"] = str(resposta.espera_s)

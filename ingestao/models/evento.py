@@ -22,7 +22,7 @@ class Evento(models.Model):
     """Um evento gravado. `id` é UUIDv5 de `aplicativo_id:evento_id`: reenviar acerta a mesma linha.
 
     As chaves estrangeiras não têm restrição no banco: o worker grava o evento na mesma transação em
-    que travou a sessão e o erro, e a conferência linha a linha custaria tanto quanto a gravação
+    que segurou a sessão e travou o erro, e a conferência linha a linha custaria tanto quanto a gravação
     (docs/decisoes/0004). A cascata de `sessao` é feita pela retenção.
     """
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from ingestao.models import Aplicativo
-from painel.admin.tabela_grande import JANELA_DE_BUSCA, recortar
+from painel.admin.tabela_grande import recortar
 
 FICHAS = "painel/filtro_fichas.html"  # poucas opções, todas à vista
 SELECAO = "painel/filtro_selecao.html"
@@ -90,16 +90,16 @@ class PeriodoEmDias(Periodo):
 
 
 class Escolha(Filtro):
-    """Um valor entre poucos. Sem índice que o filtre, olha só as `janela` linhas mais recentes."""
+    """Um valor entre poucos. Sem índice que o filtre, olha só as linhas mais recentes: `janela`, ou a de todos."""
 
     campo = ""
-    janela = JANELA_DE_BUSCA
+    janela: int | None = None
     recortou = False
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if self.value() is None:
             return queryset
-        queryset, self.recortou = recortar(queryset, self.coluna_da_ordem, self.janela)
+        queryset, self.recortou = recortar(queryset, self.coluna_da_ordem, *filter(None, [self.janela]))
         return self.filtrar(queryset)
 
     def filtrar(self, queryset: QuerySet) -> QuerySet:

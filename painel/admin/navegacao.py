@@ -20,7 +20,7 @@ MENU = (
         (
             ("Capturas", "photo_camera", "ingestao", "captura"),
             ("Contestações", "gavel", "ingestao", "pedido"),
-            ("Aparelhos", "videocam", "ingestao", "dispositivo"),
+            ("Dispositivos", "videocam", "ingestao", "dispositivo"),
             ("Medidas", "monitoring", "ingestao", "medidadecaptura"),
             ("Conflitos e inválidos", "rule", "ingestao", "capturarecusada"),
             ("Descartes", "delete_sweep", "ingestao", "relatodedescarte"),

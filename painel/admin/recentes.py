@@ -51,7 +51,7 @@ class PorRegistro(Escolha):
 class PorAceitacao(Escolha):
     title = "aceite"
     parameter_name = "aceitacao"
-    tudo = "Qualquer aceite"
+    tudo = "Qualquer"
     valores = {"sim": True, "nao": False, "nao_se_sabe": None}
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -65,7 +65,7 @@ class PorAceitacao(Escolha):
 class PorVerificacao(Escolha):
     title = "verificação"
     parameter_name = "verificacao"
-    tudo = "Com ou sem verificação"
+    tudo = "Com ou sem"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("ha", "Verificada"), ("nao_ha", "Sem verificação")]
@@ -80,7 +80,7 @@ class PorIdade(Filtro):
 
     title = "idade"
     parameter_name = "idade"
-    tudo = "Qualquer idade"
+    tudo = "Qualquer"
     horas: dict[str, tuple[int, int | None]] = {
         "1h": (0, 1),
         "24h": (1, 24),

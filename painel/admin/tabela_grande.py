@@ -52,7 +52,9 @@ class ListaOrdenada(ChangeList):
         # Sem contagem total, o “N resultados (mostrar tudo)” do cabeçalho do tema não diria a verdade.
         self.full_result_count = self.result_count
         self.has_filters = False  # o painel lateral do tema; a barra usa `filtros`
-        janelas = [filtro.janela for filtro in self.filtros if getattr(filtro, "recortou", False)]
+        janelas = [
+            filtro.janela or JANELA_DE_BUSCA for filtro in self.filtros if getattr(filtro, "recortou", False)
+        ]
         # A busca do Django só devolve a consulta; o recorte dela vem anotado na requisição.
         self.aviso = getattr(request, "aviso_da_busca", "")
         if getattr(request, "busca_recortada", False):

@@ -120,8 +120,9 @@ def _alvo(indice: int, rotulos: Sequence[Rotulo], series: Sequence[Serie], mostr
 
 
 def _dica(rotulo: Rotulo, series: Sequence[Serie], indice: int, mostrar: Mostrar) -> str:
-    linhas = [f"{serie.nome}: {mostrar(serie.valores[indice])}" for serie in series]
-    return "\n".join([rotulo.longo, *linhas])
+    """O instante e, numa linha cada, as séries que têm algo nele."""
+    linhas = [f"{serie.nome}: {mostrar(serie.valores[indice])}" for serie in series if serie.valores[indice]]
+    return "\n".join([rotulo.longo, *(linhas or ["nada"])])
 
 
 def _linha(serie: Serie, teto: float, *, tracejada: bool) -> Linha:

@@ -107,6 +107,7 @@ def montar_capturas(capturas: Capturas, visao: Visao, agora: datetime) -> dict[s
         ],
         "qtd_descartes": capturas.descartes,
         "url_dos_descartes": lista(DESCARTADOS),
+        "url_de_criar": visao.criacao(Dispositivo),
         "qtd_silenciosos": capturas.qtd_silenciosos,
         "url_dos_silenciosos": visao.lista(Dispositivo, contato="silencioso"),
         "silenciosos": [

@@ -19,7 +19,7 @@ from painel.inicio.excecoes import buscar_excecoes, montar_excecoes
 from painel.inicio.faixa import responder, resumir_respostas
 from painel.inicio.filas import buscar_filas, montar_filas
 from painel.inicio.mensagens import buscar_mensagens, montar_mensagens
-from painel.inicio.passos import buscar_instalacao, montar_passos
+from painel.inicio.passos import Instalacao, buscar_instalacao, montar_passos
 from painel.inicio.visao import Visao
 
 
@@ -39,7 +39,7 @@ class Bloco:
 
 def montar_blocos(request: HttpRequest, agora: datetime) -> list[Bloco]:
     """Os blocos que a pessoa pode ver, na ordem da página. O número de consultas só depende das permissões."""
-    visao = Visao(request)
+    visao, instalacao = Visao(request), buscar_instalacao()
     chegadas = buscar_chegadas(fluxos, agora) if (fluxos := fluxos_visiveis(visao)) else None
     filas = filas_vistas if (filas_vistas := buscar_filas(visao, agora)).filas else None
     capturas = buscar_capturas(agora) if visao.pode("ingestao.view_captura") else None
@@ -47,7 +47,7 @@ def montar_blocos(request: HttpRequest, agora: datetime) -> list[Bloco]:
     nivel, frase = resumir_respostas(respostas)
     blocos = [
         _bloco("faixa", "", "inteira", {"respostas": respostas, "nivel": nivel, "frase": frase}),
-        _bloco("passos", "", "inteira", _passos(visao)),
+        _bloco("passos", "", "inteira", _passos(instalacao, visao)),
     ]
     if chegadas:
         graficos = montar_chegadas(chegadas, visao)
@@ -71,14 +71,13 @@ def montar_blocos(request: HttpRequest, agora: datetime) -> list[Bloco]:
         mensagens = montar_mensagens(buscar_mensagens(agora), visao)
         blocos.append(_bloco("mensagens", "Mensagens das últimas 24 horas", "metade", mensagens))
     if capturas:
-        de_campo = montar_capturas(capturas, visao, agora)
+        de_campo = montar_capturas(capturas, visao, agora) | {"ha_aparelho": instalacao.ha_dispositivo}
         blocos.append(_bloco("capturas", "Capturas nas últimas 24 horas", "inteira", de_campo))
     return blocos
 
 
-def _passos(visao: Visao) -> dict[str, Any]:
+def _passos(instalacao: Instalacao, visao: Visao) -> dict[str, Any]:
     """O cartão da instalação: aberto enquanto nada chegou, uma linha depois, e nada quando acabou."""
-    instalacao = buscar_instalacao()
     passos = montar_passos(instalacao, visao)
     faltam = sum(not passo.feito for passo in passos)
     return {"passos": passos if faltam else [], "faltam": faltam, "comecou": instalacao.ha_evento}

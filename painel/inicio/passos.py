@@ -87,7 +87,7 @@ def montar_passos(instalacao: Instalacao, visao: Visao) -> list[Passo]:
         ),
         Passo(
             titulo="Criar um dispositivo",
-            ajuda="Uma câmera de campo: o token aparece uma vez. Pelo terminal: manage.py criar_dispositivo --nome N",
+            ajuda="Uma câmera de campo: o token aparece uma vez. Pelo terminal: manage.py criar_dispositivo.",
             feito=instalacao.ha_dispositivo,
             url=visao.criacao(Dispositivo),
             verbo="Criar dispositivo",

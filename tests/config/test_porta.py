@@ -1,9 +1,9 @@
 """A porta ASGI: junta o corpo, limita, e traduz para o Django sem perder nem forjar cabeçalho."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -11,7 +11,10 @@ import pytest
 
 from config import porta as modulo
 from config import recebimento
+from config.chegada import Chegada, Pedido, Resposta
+from config.grupos import Grupos
 from config.porta import porta
+from config.rotas_diretas import RotaDireta, proteger
 
 Mensagens = list[dict[str, Any]]
 
@@ -55,6 +58,27 @@ def visitar(
     return enviadas
 
 
+def rota(
+    caminho: str,
+    atender: Callable[..., Any] = lambda pedidos: [Resposta(status=202)] * len(pedidos),
+    *,
+    metodos: tuple[str, ...] = ("POST",),
+    contar_recusa: Callable[..., Any] = lambda *recusa: None,
+    cors: bool = True,
+) -> RotaDireta:
+    """Uma rota direta com teto de 1 MiB."""
+    protegido = proteger(atender)
+    return RotaDireta(
+        caminho=re.compile(caminho),
+        metodos=frozenset(metodos),
+        atender=protegido,
+        contar_recusa=contar_recusa,
+        teto_bytes=1024 * 1024,
+        cors=cors,
+        grupos=Grupos(protegido, "teste"),
+    )
+
+
 @pytest.fixture
 def django_de_mentira(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """No lugar do Django, um WSGI que anota o ambiente e devolve o tamanho do corpo."""
@@ -73,8 +97,7 @@ def django_de_mentira(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return Resposta()
 
     monkeypatch.setattr(modulo, "_django", aplicacao)
-    monkeypatch.setattr(modulo, "_DIRETAS", {})
-    monkeypatch.setattr(modulo, "_CONTADORES", {})
+    monkeypatch.setattr(modulo, "_DIRETAS", [rota("/outra"), rota("/evento/ingestao", metodos=())])
     return vistos
 
 
@@ -118,7 +141,7 @@ def test_memoria_de_corpos_e_limitada_e_devolvida(
 def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) -> None:
     solta = threading.Event()
     monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
-    monkeypatch.setattr(modulo, "_DIRETAS", {})
+    monkeypatch.setattr(modulo, "_DIRETAS", [])
     monkeypatch.setattr(modulo, "_rodar_django", lambda ambiente: solta.wait(5))
     comeco, corpo = visitar("/evento/ingestao", [b"{}"])
     solta.set()
@@ -199,27 +222,39 @@ def test_resposta_transmitida_sai_em_pedacos_e_e_fechada(monkeypatch: pytest.Mon
     assert fechadas == [True]
 
 
-def test_rota_direta_recebe_corpo_e_cabecalhos_e_responde_com_cors(monkeypatch: pytest.MonkeyPatch) -> None:
-    def direta(corpo: bytes, cabecalhos: dict[str, Any]) -> Any:
-        return SimpleNamespace(status=429, corpo=corpo + cabecalhos["HTTP_ORIGIN"].encode(), espera_s=7)
+def test_rota_direta_recebe_a_chegada_inteira_e_responde_com_cors(monkeypatch: pytest.MonkeyPatch) -> None:
+    vistas: list[Chegada] = []
 
-    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": direta, "/y": direta})
-    monkeypatch.setattr(modulo, "ROTAS_COM_CORS", {"/x"})
-    comeco, corpo = visitar("/x", [b"a", b"b"], cabecalhos=[(b"origin", b"https://o")])
-    assert (comeco["status"], corpo["body"]) == (429, b"abhttps://o")
-    cabecalhos = dict(comeco["headers"])
-    assert cabecalhos[b"retry-after"] == b"7"
-    assert cabecalhos[b"access-control-allow-origin"] == b"*"
-    assert cabecalhos[b"access-control-expose-headers"] == b"Retry-After"
-    comeco, _ = visitar("/y", [b"a"], cabecalhos=[(b"origin", b"https://o")])
+    def direta(pedidos: list[Pedido]) -> list[Resposta]:
+        vistas.extend(pedido.chegada for pedido in pedidos)
+        return [Resposta(status=429, corpo=b"x", espera_s=7)] * len(pedidos)
+
+    monkeypatch.setattr(modulo, "_DIRETAS", [rota(r"/x/(?P<slug>\w+)", direta)])
+    cabecalhos = [
+        (b"origin", b"https://o"),
+        (b"x-y", b"1"),
+        (b"x-y", b"2"),
+        (b"x_forwarded_proto", b"https"),
+    ]
+    comeco, corpo = visitar("/x/op", [b"a", b"b"], cabecalhos=cabecalhos)
+    assert (comeco["status"], corpo["body"]) == (429, b"x")
+    (vista,) = vistas
+    assert (vista.metodo, vista.caminho, vista.consulta, vista.corpo) == ("POST", "/x/op", b"a=1", b"ab")
+    assert vista.cabecalhos == {"origin": "https://o", "x-y": "1,2"}
+    assert (vista.ip, vista.servidor, vista.partes) == ("127.0.0.1", "127.0.0.1", {"slug": "op"})
+    saida = dict(comeco["headers"])
+    assert saida[b"retry-after"] == b"7"
+    assert saida[b"access-control-allow-origin"] == b"*"
+    assert saida[b"access-control-expose-headers"] == b"Retry-After"
+    monkeypatch.setattr(modulo, "_DIRETAS", [rota("/y", direta, cors=False)])
+    comeco, _ = visitar("/y", [b"a"], cabecalhos=cabecalhos)
     assert b"access-control-allow-origin" not in dict(comeco["headers"]), "só a dos sites"
 
 
 def test_corpo_que_nao_veio_e_contado_e_leva_cors_na_rota_dos_sites(monkeypatch: pytest.MonkeyPatch) -> None:
     contadas: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": None})
-    monkeypatch.setattr(modulo, "ROTAS_COM_CORS", {"/x"})
-    monkeypatch.setattr(modulo, "_CONTADORES", {"/x": lambda *recusa: contadas.append(recusa)})
+    direta = rota("/x", contar_recusa=lambda *recusa: contadas.append(recusa))
+    monkeypatch.setattr(modulo, "_DIRETAS", [direta])
     comeco, _ = visitar("/x", [b"a", None])
     assert dict(comeco["headers"])[b"access-control-allow-origin"] == b"*"
     assert [recusa[:2] for recusa in contadas] == [(400, "corpo_incompleto")]
@@ -238,7 +273,7 @@ def test_grande_que_espera_demais_pela_vez_leva_503(monkeypatch: pytest.MonkeyPa
     solta = threading.Event()
     monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
     monkeypatch.setattr(modulo, "_vez_dos_grandes", asyncio.Semaphore(0))
-    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: solta.wait(5)})
+    monkeypatch.setattr(modulo, "_DIRETAS", [rota("/x", lambda pedidos: solta.wait(5))])
     comeco, corpo = visitar("/x", [b"x" * (recebimento.GRANDE_BYTES + 1)])
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "porta_cheia")
 
@@ -246,7 +281,7 @@ def test_grande_que_espera_demais_pela_vez_leva_503(monkeypatch: pytest.MonkeyPa
 def test_defeito_numa_rota_direta_e_500_em_json_sem_traco(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: 1 / 0})
+    monkeypatch.setattr(modulo, "_DIRETAS", [rota("/x", lambda pedidos: 1 / 0)])
     comeco, corpo = visitar("/x", [b""])
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (500, "erro_interno")
     assert b"ZeroDivision" not in corpo["body"]
@@ -256,7 +291,7 @@ def test_defeito_numa_rota_direta_e_500_em_json_sem_traco(
 def test_rota_direta_lenta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) -> None:
     solta = threading.Event()
     monkeypatch.setattr(modulo, "PRAZO_DA_RESPOSTA_S", 0.05)
-    monkeypatch.setattr(modulo, "_DIRETAS", {"/x": lambda corpo, cabecalhos: solta.wait(5)})
+    monkeypatch.setattr(modulo, "_DIRETAS", [rota("/x", lambda pedidos: solta.wait(5))])
     comeco, corpo = visitar("/x", [b"{}"])
     solta.set()
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")

@@ -8,9 +8,10 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from dlr import gravacao, porta
+from config.chegada import Chegada, Pedido
+from dlr import atendimento, gravacao, porta
 from dlr.models import Recepcao, RecepcaoPendente, RecusaDeCallback
-from tests.dlr.conftest import Chamar, Ligada, esquecer, recibo
+from tests.dlr.conftest import Chamar, Ligada, criar, esquecer, recibo
 
 CORPO = b'{"id_externo": "x1", "estado": "DELIVERED"}'
 
@@ -71,10 +72,10 @@ def test_segredo_nunca_vai_para_o_registro_nem_num_erro(
     erro: Exception,
     status: int,
 ) -> None:
-    def falhar(**campos: Any) -> int:
+    def falhar(recepcoes: Any) -> None:
         raise erro
 
-    monkeypatch.setattr(gravacao, "gravar_recepcao", falhar)
+    monkeypatch.setattr(gravacao, "gravar_recepcoes", falhar)
     client.raise_request_exception = False
     with caplog.at_level(logging.DEBUG):
         assert postar(client, integracao.url).status_code == status
@@ -82,7 +83,7 @@ def test_segredo_nunca_vai_para_o_registro_nem_num_erro(
     assert integracao.token not in "".join(caplog.handler.format(linha) for linha in caplog.records)
 
 
-@pytest.mark.parametrize("onde", ["gravacao.gravar_recepcao", "porta.buscar_integracao"])
+@pytest.mark.parametrize("onde", ["gravacao.gravar_recepcoes", "porta.buscar_integracao"])
 def test_banco_fora_e_503_com_prazo_e_nada_pela_metade(
     client: Client, integracao: Ligada, monkeypatch: pytest.MonkeyPatch, onde: str
 ) -> None:
@@ -155,3 +156,70 @@ def test_metodo_que_ninguem_usa_e_token_errado_de_quem_envia_sao_contados(
     assert client.put(integracao.url).status_code == 405
     assert client.get("/dlr/relatorio", headers={"authorization": "Bearer x"}).status_code == 401
     assert recusas() == {"metodo_nao_permitido": 1, "token_invalido": 1}
+
+
+def pedido(ligada: Ligada, corpo: bytes, *, token: str | None = None, metodo: str = "POST") -> Pedido:
+    """Um callback como a porta o entrega."""
+    caminho = f"/dlr/callback/{ligada.slug}/{token or ligada.token}"
+    chegada = Chegada(
+        metodo=metodo,
+        caminho=caminho,
+        consulta=b"a=1",
+        cabecalhos={"host": "lastro.exemplo", "content-type": "application/json", "cookie": "s=1"},
+        corpo=corpo,
+        partes={"slug": ligada.slug, "token": token or ligada.token},
+    )
+    return Pedido(chegada)
+
+
+def test_um_grupo_de_callbacks_e_um_commit_e_cada_um_ouve_o_seu(
+    integracao: Ligada, contar_idas: list[str]
+) -> None:
+    outra = criar("xml", "bandwidth")
+    atendimento.atender([pedido(integracao, CORPO), pedido(outra, CORPO)])  # a porta quente
+    contar_idas.clear()
+    respostas = atendimento.atender(
+        [
+            pedido(integracao, b"um"),
+            pedido(integracao, b"dois", token="errado"),
+            pedido(integracao, b"tres", metodo="GET"),
+            pedido(outra, b"quatro"),
+            pedido(integracao, b"cinco", token="errado"),
+        ]
+    )
+    esperadas = [integracao.objeto.formato_lido.resposta, outra.objeto.formato_lido.resposta]
+    assert [r.status for r in respostas] == [esperadas[0].status, 403, 405, esperadas[1].status, 403]
+    assert [(r.corpo, r.tipo) for r in (respostas[0], respostas[3])] == [(e.corpo, e.tipo) for e in esperadas]
+    gravadas = Recepcao.objects.order_by("-id")[:2][::-1]
+    assert [(r.integracao_id, bytes(r.corpo)) for r in gravadas] == [
+        (integracao.id, b"um"),
+        (outra.id, b"quatro"),
+    ]
+    assert gravadas[0].url == "http://lastro.exemplo/dlr/callback/op/***?a=1"
+    assert gravadas[0].cabecalhos == {"content-type": "application/json"}
+    pendentes = RecepcaoPendente.objects.order_by("-id").values_list("recepcao_id", "peso")[:2][::-1]
+    assert pendentes == [(gravadas[0].pk, 1), (gravadas[1].pk, 1)]
+    assert recusas() == {"token_invalido": 2, "metodo_nao_permitido": 1}
+    assert sum("INSERT INTO dlr_recepcao " in ida for ida in contar_idas) == 1
+    assert sum("INSERT INTO dlr_recusadecallback" in ida for ida in contar_idas) == 1
+
+
+@pytest.mark.parametrize(
+    ("proxy", "anotado", "esquema"),
+    [
+        (None, "https", "http"),
+        (("HTTP_X_FORWARDED_PROTO", "https"), "https", "https"),
+        (("HTTP_X_FORWARDED_PROTO", "https"), "https, http", "https"),
+        (("HTTP_X_FORWARDED_PROTO", "https"), "http", "http"),
+        (("HTTP_X_FORWARDED_PROTO", "https"), None, "http"),
+    ],
+)
+def test_a_url_publica_so_acredita_no_proxy_declarado(
+    settings: Any, proxy: Any, anotado: str | None, esquema: str
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = proxy
+    cabecalhos = {"host": "h:8443"} | ({"x-forwarded-proto": anotado} if anotado else {})
+    chegada = Chegada(
+        metodo="GET", caminho="/dlr/callback/á b", consulta=b"", cabecalhos=cabecalhos, corpo=b""
+    )
+    assert porta.montar_chamada(chegada).url == f"{esquema}://h:8443/dlr/callback/%C3%A1%20b"

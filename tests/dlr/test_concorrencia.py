@@ -72,7 +72,7 @@ def vagar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def receber(integracao: Ligada, *recibos: Any) -> None:
-    gravacao.gravar_recepcao(
+    recepcao = gravacao.RecepcaoNova(
         integracao_id=integracao.id,
         recebida_em=timezone.now(),
         metodo="POST",
@@ -80,8 +80,8 @@ def receber(integracao: Ligada, *recibos: Any) -> None:
         consulta=b"",
         cabecalhos={},
         corpo=orjson.dumps(list(recibos)),
-        peso=1,
     )
+    gravacao.gravar_recepcoes([recepcao])
 
 
 def inscrever(integracao: Ligada, *mensagens: dict[str, Any]) -> None:

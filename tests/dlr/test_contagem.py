@@ -19,7 +19,7 @@ EM = datetime.fromisoformat("2026-07-03T23:59:31.5-03:00")
 
 
 def gravar(integracao_id: int, em: datetime = EM, corpo: bytes = b"{}") -> None:
-    gravacao.gravar_recepcao(
+    recepcao = gravacao.RecepcaoNova(
         integracao_id=integracao_id,
         recebida_em=em,
         metodo="POST",
@@ -27,8 +27,8 @@ def gravar(integracao_id: int, em: datetime = EM, corpo: bytes = b"{}") -> None:
         consulta=b"",
         cabecalhos={},
         corpo=corpo,
-        peso=1,
     )
+    gravacao.gravar_recepcoes([recepcao])
 
 
 def linhas() -> list[tuple[Any, ...]]:

@@ -77,7 +77,7 @@ def num_banco_que_volta(contar: Callable[[Ligada], Any]) -> Any:
 def receber(ligada: Ligada, recibos: Sequence[tuple[str | None, ...]]) -> None:
     campos = ("id_externo", "estado", "erro", "evento_id")
     corpo = [dict(zip(campos, valores, strict=False)) for valores in recibos]
-    gravacao.gravar_recepcao(
+    recepcao = gravacao.RecepcaoNova(
         integracao_id=ligada.id,
         recebida_em=timezone.now(),
         metodo="POST",
@@ -85,8 +85,8 @@ def receber(ligada: Ligada, recibos: Sequence[tuple[str | None, ...]]) -> None:
         consulta=b"",
         cabecalhos={},
         corpo=orjson.dumps(corpo),
-        peso=len(corpo),
     )
+    gravacao.gravar_recepcoes([recepcao])
 
 
 def seguir(ligada: Ligada, passos: Sequence[Passo]) -> None:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from ingestao.caixa import Caixa, Despertador, PortaFechada
+from ingestao.caixa import Caixa, Despertador, PortaFechada, fila
 from ingestao.caixa.fila import ITENS_NO_COMECO, RECUO_MAXIMO_S, TENTATIVAS_MAXIMAS, recuo_s
 from ingestao.caixa.medida import TetoDaPorta, idade_s, medir
 from ingestao.models import Lote
@@ -296,3 +296,21 @@ def test_despertador_sem_valkey_nao_segura_quem_acorda(settings: Any) -> None:
     despertador = Despertador("teste", lambda: pytest.fail("não devia publicar"))
     despertador.acordar()
     despertador.baixar()
+
+
+def test_respiro_so_depois_de_levar_tudo_o_que_havia(diario: Diario, monkeypatch: pytest.MonkeyPatch) -> None:
+    dormidas: list[float] = []
+
+    def dormir(espera_s: float) -> None:
+        dormidas.append(espera_s)
+        if len(dormidas) == 1:
+            por("chegou no respiro")
+
+    monkeypatch.setattr(fila.time, "sleep", dormir)
+    por(*[f"{n}" for n in range(4)], peso=40)
+    balanco = caixa(diario, peso_por_vez=100).esvaziar(respiro_s=0.1)
+    assert [len(transacao) for transacao in diario.transacoes] == [3, 1, 1]
+    assert (balanco.aplicados, dormidas) == (5, [0.1, 0.1])
+    por("outro")
+    caixa(diario).esvaziar()
+    assert len(dormidas) == 2, "quem não pede respiro não espera"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -59,14 +60,21 @@ def criar_chave(servidor: ServidorLocal) -> Callable[..., str]:
     return criar
 
 
-@pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
+@contextmanager
+def abrir_chromium() -> Iterator[Browser]:
+    """O Chromium da máquina; enquanto está aberto, esta thread tem um laço de eventos que não é dela."""
     caminho = shutil.which("chromium") or shutil.which("chromium-browser")
     assert caminho, "falta o Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
         navegador = playwright.chromium.launch(executable_path=caminho, args=ARGUMENTOS_DO_CHROMIUM)
         yield navegador
         navegador.close()
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    with abrir_chromium() as navegador:
+        yield navegador
 
 
 @pytest.fixture(scope="package")

@@ -71,7 +71,10 @@ def test_legenda_dica_e_tabela_trazem_o_numero_por_extenso() -> None:
     assert [(item.nome, item.valor, item.url) for item in grafico.legenda] == [
         ("Eventos", "12.346", "/lista")
     ]
-    assert grafico.colunas[0].dica == "instante 0\nEventos: 12.345"
+    assert [coluna.dica for coluna in grafico.colunas[:2]] == [
+        "instante 0\nEventos: 12.345",
+        "instante 1\nnada",
+    ]
     assert grafico.tabela == [("instante 2", ["1"]), ("instante 0", ["12.345"])]
     assert grafico.descricao == "Chegadas, de instante 0 a instante 2. Eventos: 12.346."
 

@@ -132,6 +132,30 @@ def test_segredo_e_telefone_dos_sites_nao_aparecem(painel: Client, eventos: None
         assert TELEFONE not in texto, endereco
 
 
+def test_quem_ao_lado_e_nota_da_triagem_tambem_sao_mascarados(
+    painel: Client, mandar: Callable[..., int]
+) -> None:
+    for n in (1, 2):
+        pessoa = {"sessao_externa": f"s{n} +55{TELEFONE}", "usuario_id": f"+55{TELEFONE}"}
+        mandar(erro_js(f"e{n}"), **pessoa)
+    erro, sessao = Erro.objects.get(), Sessao.objects.order_by("pk")[0]
+    base = f"/admin/ingestao/erro/{erro.pk}/"
+    painel.post(f"{base}triagem/", {"verbo": "ANOTAR", "nota": f"liguei para +55{TELEFONE}"})
+    do_erro = painel.get(f"{base}change/").text
+    da_sessao = painel.get(f"/admin/ingestao/sessao/{sessao.pk}/change/").text
+    assert "liguei para +55•••••••0000" in do_erro
+    assert "s2 +55•••••••0000" in da_sessao
+    assert TELEFONE not in do_erro + da_sessao + painel.get("/admin/admin/logentry/").text
+    assert f"liguei para +55{TELEFONE}" in revelar(painel, erro).text
+
+
+def test_filtros_da_sessao_revelada_levam_a_pagina_mascarada(painel: Client, eventos: None) -> None:
+    sessao = Sessao.objects.get()
+    pagina = f"/admin/ingestao/sessao/{sessao.pk}/change/"
+    assert f'href="{pagina}?tipo=ERRO_JS#linha-do-tempo"' in revelar(painel, sessao).text
+    assert painel.get(f"{pagina}?tipo=ERRO_JS").status_code == 200
+
+
 def revelar(cliente: Client, registro: Any, **campos: str) -> Any:
     opts = registro._meta
     return cliente.post(f"/admin/{opts.app_label}/{opts.model_name}/{registro.pk}/revelacao/", campos)

@@ -26,32 +26,32 @@ from tests.painel.recibos import Ligada, criar, passar_a_janela, recibo
 pytestmark = pytest.mark.django_db
 
 MUITAS = 12
-# Sessão e usuário da requisição, a contagem, a página, as opções dos filtros e o que se anota nela.
+# Sessão, usuário e segundo fator da requisição, a contagem, a página, as opções dos filtros e o que se anota nela.
 PADRAO = 10
 
 # app.modelo[?filtros] → consultas, no máximo.
 LISTAS: dict[str, int] = {
-    "ingestao.evento?q=inexistente&aplicativo={aplicativo}&periodo=7d": 9,
-    "ingestao.evento?pessoa=u1": 9,
-    "ingestao.sessao?q=u1": 9,
-    "ingestao.erro?ordem=ocorrencias": 6,
-    "ingestao.uso": 7,
-    "dlr.excecao": 8,
-    "dlr.integracao": 6,
+    "ingestao.evento?q=inexistente&aplicativo={aplicativo}&periodo=7d": 10,
+    "ingestao.evento?pessoa=u1": 10,
+    "ingestao.sessao?q=u1": 10,
+    "ingestao.erro?ordem=ocorrencias": 7,
+    "ingestao.uso": 8,
+    "dlr.excecao": 9,
+    "dlr.integracao": 7,
 }
 # app.modelo → consultas da página de um registro com história, no máximo.
 PAGINAS: dict[str, int] = {
-    "ingestao.aplicativo": 7,
-    "ingestao.sessao": 9,
-    "ingestao.evento": 7,
-    "ingestao.erro": 11,
-    "ingestao.lote": 5,
-    "dlr.excecao": 17,
-    "dlr.mensagem": 17,
-    "dlr.recepcao": 7,
-    "dlr.eventologico": 8,
-    "dlr.integracao": 7,
-    "dlr.recepcaopendente": 6,
+    "ingestao.aplicativo": 8,
+    "ingestao.sessao": 10,
+    "ingestao.evento": 8,
+    "ingestao.erro": 12,
+    "ingestao.lote": 6,
+    "dlr.excecao": 18,
+    "dlr.mensagem": 18,
+    "dlr.recepcao": 8,
+    "dlr.eventologico": 9,
+    "dlr.integracao": 8,
+    "dlr.recepcaopendente": 7,
 }
 GRANDES = (
     "ingestao_evento ingestao_sessao ingestao_erro ingestao_lote dlr_recepcao dlr_mensagem dlr_eventologico"

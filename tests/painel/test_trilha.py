@@ -73,6 +73,27 @@ def test_ato_sobre_excecoes_tambem_entra_na_trilha_so_das_que_mudaram(painel: Cl
     assert list(feitos) == [(str(ids[0]), "Descartar: sem dono"), (str(ids[1]), "Descartar: o resto")]
 
 
+def test_nota_e_dono_de_um_erro_entram_na_trilha_e_so_quando_algo_muda(painel: Client, feitos: None) -> None:
+    triagem = f"/admin/ingestao/erro/{Erro.objects.get().pk}/triagem/"
+    ana = User.objects.get(username="ana").pk
+    for campos in (
+        {"verbo": "REABRIR", "nota": "voltou"},
+        {"verbo": "REABRIR", "nota": "de novo"},
+        {"verbo": "ATRIBUIR", "responsavel": ana},
+        {"verbo": "ATRIBUIR", "responsavel": ana},
+        {"verbo": "ANOTAR", "nota": "é o checkout"},
+        {"verbo": "ANOTAR"},
+    ):
+        painel.post(triagem, campos)
+    do_erro = ContentType.objects.get_for_model(Erro).pk
+    assert linhas(painel, f"?tabela={do_erro}") == [
+        "Anotou o erro: é o checkout",
+        "Atribuiu o erro a ana",
+        "Reabriu o erro: voltou",
+        "Resolveu o erro.",
+    ]
+
+
 def test_trilha_e_so_de_quem_cuida_dela_e_so_se_le(painel: Client, feitos: None) -> None:
     assert entrar_com("view_erro").get(TRILHA).status_code == 403
     passo = LogEntry.objects.first()

@@ -1,6 +1,7 @@
 """Capturas: a lista com miniaturas e a página com tudo o que se sabe de uma."""
 
 import json
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -14,14 +15,16 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 from unfold.decorators import display
 
-from ingestao.models import AtoDeCaptura, Captura, CapturaRecusada, Pedido, SituacaoDoPedido
+from ingestao.models import AtoDeCaptura, Captura, CapturaRecusada, HoraSuspeita, Pedido, SituacaoDoPedido
 from painel.admin.capturas.andamento import contar_ato, descrever_andamento
-from painel.admin.capturas.contestacao import conduzir_ato, listar_botoes
-from painel.admin.capturas.desenho import calcular_razao, desenhar
+from painel.admin.capturas.codigos import nomear
+from painel.admin.capturas.contestacao import conduzir_ato, dar_nome, listar_botoes
+from painel.admin.capturas.desenho import desenhar
+from painel.admin.capturas.fichas import listar_numeros, montar_identidade, montar_imagem
 from painel.admin.capturas.filtros import (
     PeriodoLongo,
     PorAparelho,
@@ -33,16 +36,20 @@ from painel.admin.capturas.filtros import (
 )
 from painel.admin.capturas.imagens import responder_recorte
 from painel.admin.capturas.tempos import POR_QUE, montar_tempos
-from painel.admin.ficha import VAZIO, Linha, mostrar_instante, mostrar_quantidade
+from painel.admin.ficha import VAZIO, mostrar_instante
 from painel.admin.filtros import ler_uuid
 from painel.admin.inerte import neutralizar
+from painel.admin.mascara import mascarar_texto
 from painel.admin.revelacao import ComRevelacao, leitor
 from painel.admin.tabela_grande import TabelaGrande, recortar
 from painel.admin.texto_alheio import escrever_json, resumir
-from painel.graficos import mostrar_bytes, mostrar_duracao, mostrar_percentual
+from painel.graficos import mostrar_duracao
 
 ATOS_NA_TRILHA = 1_000  # cada olhada é um ato; os mais recentes bastam, e a página diz que há mais
 RECUSAS_NA_PAGINA = 50
+PARES_NA_LISTA = 20  # mais que isto não cabe nem na dica
+EXCLUIDA = mark_safe('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
+SELO_DA_HORA = '<span class="lastro-selo lastro-selo-warning" title="{}">hora suspeita</span>'
 CORES_DOS_PEDIDOS = {
     SituacaoDoPedido.ABERTO.value: "info",
     SituacaoDoPedido.ATENDIDO.value: "success",
@@ -58,10 +65,8 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         "miniatura",
         "gravada",
         "aparelho",
-        "capturada",
         "o_que",
-        "latencia",
-        "tentativas",
+        "chegada",
         "contestacao",
     )
     list_display_links = ("miniatura", "gravada")
@@ -109,7 +114,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
     @display(description="Recorte")
     def miniatura(self, captura: Captura) -> SafeString:
         if not captura.recorte_sha256:
-            por_que = neutralizar(captura.sem_recorte.replace("_", " ")) or "sem recorte"
+            por_que = nomear(captura.sem_recorte) or "sem recorte"
             return format_html(
                 '<span class="captura-miniatura captura-sem" title="{}">sem imagem</span>', por_que
             )
@@ -119,42 +124,38 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         )
 
     @display(description="Gravada em")
-    def gravada(self, captura: Captura) -> SafeString | str:
-        return mostrar_instante(captura.gravado_em, com_ano=False)
+    def gravada(self, captura: Captura) -> SafeString:
+        """A hora do servidor, e a do aparelho por baixo: se não se confia nela, diz."""
+        suspeita = bool(captura.hora_suspeita)
+        selo = format_html(SELO_DA_HORA, POR_QUE[HoraSuspeita(captura.hora_suspeita)]) if suspeita else ""
+        return format_html(
+            '<span class="capturas-celula">{}<small class="capturas-menor">capturada {}</small>{}</span>',
+            mostrar_instante(captura.gravado_em, com_ano=False),
+            mostrar_instante(captura.capturado_em, com_ano=suspeita),
+            selo,
+        )
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def aparelho(self, captura: Captura) -> SafeString | None:
         return resumir(captura.dispositivo.nome, 40)
 
-    @display(description="Capturada em")
-    def capturada(self, captura: Captura) -> SafeString | str:
-        if not captura.hora_suspeita:
-            return mostrar_instante(captura.capturado_em, com_ano=False)
-        return format_html(
-            '{} <span class="lastro-selo lastro-selo-warning" title="{}">hora suspeita</span>',
-            mostrar_instante(captura.capturado_em),
-            POR_QUE.get(captura.hora_suspeita, captura.hora_suspeita),  # type: ignore[call-overload]
-        )
-
     @display(description="O quê")
     def o_que(self, captura: Captura) -> SafeString | str:
-        excluida = format_html('<span class="lastro-selo lastro-selo-danger">excluída</span> ')
-        return format_html("{}{}", excluida if captura.deletado else "", descrever(captura.payload))
+        return format_html("{}{}", EXCLUIDA if captura.deletado else "", descrever(captura.payload))
 
     @display(description="Até o ACK")
-    def latencia(self, captura: Captura) -> str:
-        return mostrar_duracao(captura.latencia_ms)
-
-    @display(description="Chegou")
-    def tentativas(self, captura: Captura) -> SafeString | str:
-        vezes = 1 + captura.reenvios_link + captura.reenvios_fila
-        if vezes == 1:
-            return "1 vez"
+    def chegada(self, captura: Captura) -> SafeString | str:
+        latencia = mostrar_duracao(captura.latencia_ms)
+        link, fila = captura.reenvios_link, captura.reenvios_fila
+        if not link + fila:
+            return latencia
         return format_html(
-            '<span title="{} por link, {} por fila">{} vezes</span>',
-            captura.reenvios_link,
-            captura.reenvios_fila,
-            vezes,
+            '<span class="capturas-celula" title="{} por link, {} por fila">'
+            '{}<small class="capturas-menor">chegou {} vezes</small></span>',
+            link,
+            fila,
+            latencia,
+            1 + link + fila,
         )
 
     @display(description="Contestação")
@@ -206,7 +207,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         return super().get_object(request, object_id, from_field) if ler_uuid(object_id) else None
 
     def nomear(self, registro: Captura) -> str:
-        return f"Captura {str(registro.pk)[:8]}"
+        return dar_nome(registro)
 
     def montar_pagina(self, request: HttpRequest, registro: Captura) -> dict[str, Any]:
         agora = timezone.now()
@@ -219,13 +220,13 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         recentes = list(atos[: ATOS_NA_TRILHA + 1])
         return {
             "nome": neutralizar(registro.dispositivo.nome),
-            "numeros": _numeros(registro),
+            "numeros": listar_numeros(registro),
             "desenho": desenhar(registro),
             "tem_recorte": bool(registro.recorte_sha256),
-            "sem_recorte": neutralizar(registro.sem_recorte.replace("_", " ")),
-            "imagem": _imagem(registro),
+            "sem_recorte": nomear(registro.sem_recorte),
+            "imagem": montar_imagem(registro),
             "tempos": montar_tempos(registro),
-            "identidade": _identidade(registro),
+            "identidade": montar_identidade(registro),
             "payload": ler(escrever_json(registro.payload)),
             "pedidos": [
                 (p, descrever_andamento(p, registro.dispositivo, agora), ler(p.motivo)) for p in pedidos
@@ -246,58 +247,18 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
 def descrever(payload: Any) -> SafeString | str:
     """O payload numa linha: `placa: ABC1D23 · confianca: 0.93`; sempre mascarado, como em toda lista."""
     if isinstance(payload, dict):
-        texto = " · ".join(f"{chave}: {_compacto(valor)}" for chave, valor in payload.items())
+        texto = " · ".join(_escrever_par(*par) for par in islice(payload.items(), PARES_NA_LISTA))
     else:
         texto = _compacto(payload)
     return resumir(texto) or VAZIO
 
 
+def _escrever_par(chave: str, valor: Any) -> str:
+    """`chave: valor`; em JSON mascarado se ali há um segredo, que só a forma de JSON deixa reconhecer."""
+    cru = _compacto({chave: valor})
+    mascarado = mascarar_texto(cru)
+    return f"{chave}: {_compacto(valor)}" if mascarado == cru else mascarado[1:-1]
+
+
 def _compacto(valor: Any) -> str:
     return valor if isinstance(valor, str) else json.dumps(valor, ensure_ascii=False)
-
-
-def _numeros(captura: Captura) -> list[Linha]:
-    reenvios = captura.reenvios_link + captura.reenvios_fila
-    detalhe = f" ({captura.reenvios_link} por link, {captura.reenvios_fila} por fila)" if reenvios else ""
-    return [
-        Linha(rotulo="Gravada em", valor=mostrar_instante(captura.gravado_em)),
-        Linha(rotulo="Da captura ao ACK", valor=mostrar_duracao(captura.latencia_ms)),
-        Linha(rotulo="Maior tentativa", valor=mostrar_quantidade(captura.maior_tentativa)),
-        Linha(rotulo="Reenvios", valor=f"{mostrar_quantidade(reenvios)}{detalhe}"),
-        Linha(rotulo="Recorte ÷ quadro", valor=mostrar_percentual(calcular_razao(captura))),
-    ]
-
-
-def _imagem(captura: Captura) -> list[Linha]:
-    """O recorte que veio e o quadro que ficou no aparelho."""
-    linhas = []
-    if captura.recorte_sha256:
-        lados = f"{captura.recorte_largura} × {captura.recorte_altura} px"
-        linhas.append(Linha(rotulo="Recorte", valor=f"{lados}, {mostrar_bytes(captura.recorte_bytes)}"))
-    if captura.quadro_sha256:
-        lados = f"{captura.quadro_largura} × {captura.quadro_altura} px"
-        linhas += [
-            Linha(rotulo="Quadro", valor=f"{lados}, {mostrar_bytes(captura.quadro_bytes)}"),
-            Linha(rotulo="SHA-256 do quadro", valor=captura.quadro_sha256),
-        ]
-    if captura.caixa_largura is not None:
-        lados = (
-            f"{captura.caixa_largura} × {captura.caixa_altura} px em ({captura.caixa_x}, {captura.caixa_y})"
-        )
-        linhas.append(
-            Linha(rotulo="Caixa", valor=f"{lados}, margem pedida de {captura.caixa_margem or 0} px")
-        )
-    if captura.quadro_expira_em:
-        linhas.append(Linha(rotulo="Guardado até", valor=mostrar_instante(captura.quadro_expira_em)))
-    return linhas
-
-
-def _identidade(captura: Captura) -> list[Linha]:
-    linhas = [
-        Linha(rotulo="Id do evento", valor=str(captura.pk)),
-        Linha(rotulo="Sequência", valor=mostrar_quantidade(captura.seq)),
-        Linha(rotulo="Resumo do conteúdo", valor=captura.conteudo_resumo),
-    ]
-    if captura.recorte_sha256:
-        linhas.append(Linha(rotulo="SHA-256 do recorte", valor=captura.recorte_sha256))
-    return linhas

@@ -18,6 +18,7 @@ from ingestao.capturas import pedidos
 from ingestao.capturas.pedidos import PRAZO_DO_PEDIDO, AtoRecusado
 from ingestao.capturas.trilha import MOTIVO_CARACTERES
 from ingestao.models import Captura, Pedido
+from painel.admin.somente_leitura import Apresentado
 
 
 class FormularioDeMotivo(forms.Form):
@@ -103,6 +104,11 @@ ATOS = {
 }
 
 
+def dar_nome(captura: Captura) -> str:
+    """`Captura d700a35d`, no cabeçalho das páginas dela."""
+    return f"Captura {str(captura.pk)[:8]}"
+
+
 def conduzir_ato(
     tela: ModelAdmin, request: HttpRequest, nome: str, captura: Captura, pedido: Pedido | None = None
 ) -> HttpResponse:
@@ -124,7 +130,7 @@ def conduzir_ato(
     contexto: dict[str, Any] = {
         **tela.admin_site.each_context(request),
         "opts": tela.opts,
-        "original": captura,
+        "original": Apresentado(captura, dar_nome(captura)),
         "title": ato.rotulo,
         "ato": ato,
         "formulario": formulario,

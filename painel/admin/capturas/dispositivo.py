@@ -58,15 +58,7 @@ class DispositivoAdmin(VidaDeDispositivo):
     form = FormularioDeDispositivo
     change_form_template = "painel/capturas/dispositivo.html"
     change_list_template = "painel/lista.html"
-    list_display = (
-        "nome_do_aparelho",
-        "situacao",
-        "contato",
-        "na_fila",
-        "em_quarentena",
-        "latencia",
-        "sinais",
-    )
+    list_display = ("nome_do_aparelho", "situacao", "contato", "na_fila", "latencia", "sinais")
     list_filter = (PorContato,)
     search_fields = ("nome",)
     search_help_text = "Nome, ou o id inteiro"
@@ -106,7 +98,7 @@ class DispositivoAdmin(VidaDeDispositivo):
             return queryset, False
         return queryset.filter(Q(nome__icontains=termo) | Q(pk=ler_uuid(termo))), False
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def nome_do_aparelho(self, aparelho: Any) -> SafeString | None:
         return resumir_texto(aparelho.nome, 60)
 
@@ -123,13 +115,20 @@ class DispositivoAdmin(VidaDeDispositivo):
             else VAZIO
         )
 
-    @display(description="Na fila dele")
-    def na_fila(self, aparelho: Any) -> str:
-        return mostrar_fila(aparelho)
-
-    @display(description="Quarentena")
-    def em_quarentena(self, aparelho: Any) -> str:
-        return mostrar_quantidade(aparelho.quarentena)
+    @display(description="Fila")
+    def na_fila(self, aparelho: Any) -> SafeString | str:
+        """Quantos, a idade do mais antigo e os de quarentena, como o último pulso disse."""
+        linhas = []
+        if aparelho.fila_qtd and aparelho.fila_mais_antigo_s is not None:
+            linhas.append(f"mais antigo: {mostrar_duracao(aparelho.fila_mais_antigo_s * 1_000)}")
+        if aparelho.quarentena:
+            linhas.append(f"quarentena: {mostrar_quantidade(aparelho.quarentena)}")
+        miudas = format_html_join(
+            "", '<small class="capturas-menor">{}</small>', ((linha,) for linha in linhas)
+        )
+        return format_html(
+            '<span class="capturas-celula">{}{}</span>', mostrar_quantidade(aparelho.fila_qtd), miudas
+        )
 
     @display(description="Latência p50 · p95")
     def latencia(self, aparelho: Any) -> SafeString | str:
@@ -143,7 +142,7 @@ class DispositivoAdmin(VidaDeDispositivo):
 
     @display(description="Sinais em 24 h")
     def sinais(self, aparelho: Any) -> SafeString | str:
-        return escrever_sinais(aparelho.achados) or VAZIO
+        return escrever_sinais(aparelho.achados) if aparelho.achados else VAZIO
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         return super().get_object(request, object_id, from_field) if ler_uuid(object_id) else None
@@ -153,7 +152,7 @@ class DispositivoAdmin(VidaDeDispositivo):
     ) -> HttpResponse:
         if obj is not None:
             context |= self.contexto(request, obj) | self.montar_pagina(request, obj, timezone.now())
-        context["subtitle"] = None
+        context |= {"subtitle": None, "show_save_and_add_another": False, "show_save_and_continue": False}
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def montar_pagina(self, request: HttpRequest, aparelho: Dispositivo, agora: Any) -> dict[str, Any]:
@@ -208,7 +207,9 @@ def comeco_da_hora(agora: Any) -> Any:
 
 
 def mostrar_percentis(resumo: Resumo) -> str:
-    """`180 ms · 1,2 s`."""
+    """`180 ms · 1,2 s`; — sem amostras."""
+    if resumo.latencia_ms.p50 is None:
+        return VAZIO
     return f"{mostrar_duracao(resumo.latencia_ms.p50)} · {mostrar_duracao(resumo.latencia_ms.p95)}"
 
 
@@ -225,7 +226,8 @@ def mostrar_fila(aparelho: Dispositivo) -> str:
 def escrever_sinais(sinais: list[Sinal]) -> SafeString:
     """Um selo por sinal, com a explicação na dica."""
     selos = ((sinal.cor, sinal.explicacao, sinal.nome) for sinal in sinais)
-    return format_html_join(" ", '<span class="lastro-selo lastro-selo-{}" title="{}">{}</span>', selos)
+    juntos = format_html_join("", '<span class="lastro-selo lastro-selo-{}" title="{}">{}</span>', selos)
+    return format_html('<span class="capturas-selos">{}</span>', juntos)
 
 
 def _numeros(aparelho: Dispositivo, resumo: Resumo, agora: Any) -> list[Linha]:

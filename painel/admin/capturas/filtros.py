@@ -23,7 +23,7 @@ TODAS = "todas"
 class PorAparelho(Filtro):
     """Um aparelho, os excluídos também: a história deles continua aqui."""
 
-    title = "aparelho"
+    title = "dispositivo"
     parameter_name = "dispositivo"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
@@ -76,7 +76,6 @@ class PorExclusaoDeCaptura(Filtro):
 
     title = "situação"
     parameter_name = "situacao"
-    template = FICHAS
     tudo = "Em uso"
     recortou = False
 

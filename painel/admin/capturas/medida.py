@@ -23,6 +23,7 @@ from painel.admin.capturas.filtros import PorAparelho
 from painel.admin.capturas.series import buscar_pontos, escolher_janela, montar_graficos
 from painel.admin.ficha import VAZIO, Linha, mostrar_quantidade
 from painel.admin.filtros import FICHAS, Filtro
+from painel.admin.inerte import neutralizar
 from painel.admin.ingestao.uso import ListaDeContagens
 from painel.admin.texto_alheio import resumir as resumir_texto
 from painel.graficos import mostrar_bytes, mostrar_duracao, mostrar_percentual
@@ -59,7 +60,7 @@ class PorMedida(Filtro):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         recentes = MedidaDeCaptura.objects.filter(hora__gt=timezone.now() - timedelta(hours=24))
         medidas = recentes.order_by("medida").values_list("medida", flat=True).distinct()
-        return [(DESCARTADOS, "todos os descartes"), *((medida, medida) for medida in medidas)]
+        return [(DESCARTADOS, "todos os descartes"), *((medida, neutralizar(medida)) for medida in medidas)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if self.value() is None:
@@ -80,7 +81,7 @@ class MedidaDeCapturaAdmin(ListaDeContagens):
     def na_hora(self, medida: MedidaDeCaptura) -> str:
         return f"{timezone.localtime(medida.hora):%d/%m/%Y %H}h"
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def do_aparelho(self, medida: MedidaDeCaptura) -> SafeString | None:
         return resumir_texto(medida.dispositivo.nome, 60)
 
@@ -137,7 +138,7 @@ def _numeros(resumo: Resumo) -> list[Linha]:
         ),
         Linha(rotulo="Reenvios", valor=mostrar_percentual(None if taxa is None else taxa * 100)),
         Linha(
-            rotulo="Bytes por evento p50 · p95",
+            rotulo="Bytes p50 · p95",
             valor=f"{mostrar_bytes(resumo.bytes.p50)} · {mostrar_bytes(resumo.bytes.p95)}",
         ),
         Linha(rotulo="Inválidos e conflitos", valor=mostrar_quantidade(recusados)),

@@ -21,13 +21,14 @@ from unfold.decorators import display
 from ingestao.capturas.pedidos import AtoRecusado, abrir_quadro, registrar_visualizacao
 from ingestao.models import Captura, Pedido, SituacaoDoPedido
 from painel.admin.capturas.andamento import descrever_andamento
-from painel.admin.capturas.contestacao import conduzir_ato
+from painel.admin.capturas.contestacao import conduzir_ato, dar_nome
 from painel.admin.capturas.desenho import desenhar
 from painel.admin.capturas.filtros import Fechado, PeriodoLongo, PorAparelho
 from painel.admin.capturas.imagens import responder_quadro
 from painel.admin.ficha import Linha, mostrar_instante
 from painel.admin.filtros import FICHAS
 from painel.admin.inerte import neutralizar
+from painel.admin.somente_leitura import Apresentado
 from painel.admin.tabela_grande import ListaComBarra
 from painel.admin.texto_alheio import resumir
 from painel.admin.trilha import SemPagina
@@ -56,7 +57,7 @@ class PorSituacaoDoPedido(Fechado):
 
 @admin.register(Pedido)
 class PedidoAdmin(SemPagina, ListaComBarra):
-    list_display = ("quando", "andamento", "de_que_captura", "aparelho", "por_quem", "por_que", "vence")
+    list_display = ("quando", "andamento", "de_que_captura", "aparelho", "por_quem", "por_que")
     list_filter = (PorSituacaoDoPedido, PorAparelho, PeriodoLongo)
     list_select_related = ("dispositivo", "aberto_por")
     ordering = ("-aberto_em", "-id")
@@ -68,11 +69,15 @@ class PedidoAdmin(SemPagina, ListaComBarra):
     @display(description="Situação")
     def andamento(self, pedido: Pedido) -> SafeString:
         andamento = descrever_andamento(pedido, pedido.dispositivo, timezone.now())
+        aberta = pedido.situacao == SituacaoDoPedido.ABERTO
+        vence = f"vence em {timezone.localtime(pedido.vence_em):%d/%m %H:%M}" if aberta else ""
         return format_html(
-            '<span class="lastro-selo lastro-selo-{}" title="{}">{}</span>',
+            '<span class="capturas-celula"><span class="lastro-selo lastro-selo-{}" title="{}">{}</span>'
+            '<small class="capturas-menor">{}</small></span>',
             andamento.cor or "base",
             andamento.frase,
             andamento.nome,
+            vence,
         )
 
     @display(description="Captura")
@@ -80,7 +85,7 @@ class PedidoAdmin(SemPagina, ListaComBarra):
         nome = f"{str(pedido.captura_id)[:8]}…"
         return ligar_ao_registro(pedido.visto_por, Captura, pedido.captura_id, nome)  # type: ignore[attr-defined]
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def aparelho(self, pedido: Pedido) -> SafeString | None:
         return resumir(pedido.dispositivo.nome, 40)
 
@@ -91,10 +96,6 @@ class PedidoAdmin(SemPagina, ListaComBarra):
     @display(description="Motivo")
     def por_que(self, pedido: Pedido) -> SafeString | None:
         return resumir(pedido.motivo, 80)
-
-    @display(description="Vence em")
-    def vence(self, pedido: Pedido) -> SafeString | str:
-        return mostrar_instante(pedido.vence_em) if pedido.situacao == SituacaoDoPedido.ABERTO else "—"
 
     def get_urls(self) -> list[URLPattern]:
         protegida = self.admin_site.admin_view
@@ -125,7 +126,7 @@ class PedidoAdmin(SemPagina, ListaComBarra):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": "Quadro inteiro",
-            "original": captura,
+            "original": Apresentado(captura, dar_nome(captura)),
             "pedido": pedido,
             "nome": neutralizar(pedido.dispositivo.nome),
             "desenho": desenhar(captura),

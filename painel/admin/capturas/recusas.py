@@ -6,32 +6,19 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from ingestao.models import Captura, CapturaRecusada, RecusaDeCaptura, RelatoDeDescarte, SituacaoDaRecusa
+from painel.admin.capturas.codigos import RECUSAS, nomear
 from painel.admin.capturas.filtros import Fechado, PeriodoLongo, PorAparelho
-from painel.admin.capturas.series import nomear
 from painel.admin.ficha import VAZIO, mostrar_instante, mostrar_quantidade
 from painel.admin.filtros import FICHAS, PeriodoEmDias, ler_uuid
 from painel.admin.ingestao.uso import ListaDeContagens, PorMotivo
 from painel.admin.texto_alheio import resumir
 from painel.admin.trilha import SemPagina
 from painel.templatetags.ligacoes import ligar_ao_registro
-
-CODIGOS = {
-    "id_de_outro_dispositivo": "id já usado por outro aparelho",
-    "conteudo_diferente": "mesmo id com outro conteúdo",
-    "id_evento_invalido": "id do evento ilegível",
-    "campo_ausente": "falta um campo",
-    "campo_invalido": "campo inválido",
-    "payload_grande": "payload grande demais",
-    "recorte_ausente": "falta o recorte",
-    "imagem_nao_jpeg": "a imagem não é JPEG",
-    "imagem_cortada": "JPEG cortado",
-    "imagem_grande": "imagem grande demais",
-    "imagem_pixels_demais": "pixels demais",
-}
 
 
 class PorSituacaoDaRecusa(Fechado):
@@ -45,21 +32,12 @@ class PorSituacaoDaRecusa(Fechado):
 class PorCodigo(Fechado):
     title = "código"
     parameter_name = campo = "codigo"
-    valores = tuple(CODIGOS.items())
+    valores = tuple(RECUSAS.items())
 
 
 @admin.register(CapturaRecusada)
 class CapturaRecusadaAdmin(SemPagina):
-    list_display = (
-        "ultima",
-        "situacao_da_recusa",
-        "por_que",
-        "aparelho",
-        "de_que_id",
-        "disse",
-        "quantas",
-        "primeira",
-    )
+    list_display = ("ultima", "situacao_da_recusa", "por_que", "aparelho", "de_que_id", "quantas")
     list_filter = (PorSituacaoDaRecusa, PorCodigo, PorAparelho, PeriodoLongo)
     list_select_related = ("dispositivo",)
     search_fields = ("id_evento",)
@@ -83,10 +61,15 @@ class CapturaRecusadaAdmin(SemPagina):
         return recusa.get_situacao_display()
 
     @display(description="Por quê")
-    def por_que(self, recusa: CapturaRecusada) -> str:
-        return CODIGOS.get(recusa.codigo) or nomear(recusa.codigo)
+    def por_que(self, recusa: CapturaRecusada) -> SafeString:
+        """O código por extenso e, por baixo, a frase que o aparelho recebeu."""
+        return format_html(
+            '<span class="capturas-celula">{}<small class="capturas-menor capturas-frase">{}</small></span>',
+            nomear(recusa.codigo),
+            resumir(recusa.detalhe, 140),
+        )
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def aparelho(self, recusa: CapturaRecusada) -> SafeString | None:
         return resumir(recusa.dispositivo.nome, 40)
 
@@ -100,17 +83,13 @@ class CapturaRecusadaAdmin(SemPagina):
             return nome
         return ligar_ao_registro(recusa.visto_por, Captura, recusa.id_evento, nome)  # type: ignore[attr-defined]
 
-    @display(description="O que o aparelho ouviu")
-    def disse(self, recusa: CapturaRecusada) -> SafeString | None:
-        return resumir(recusa.detalhe, 90)
-
     @display(description="Vezes")
-    def quantas(self, recusa: CapturaRecusada) -> str:
-        return mostrar_quantidade(recusa.quantidade)
-
-    @display(description="Primeira vez")
-    def primeira(self, recusa: CapturaRecusada) -> SafeString | str:
-        return mostrar_instante(recusa.primeira_em)
+    def quantas(self, recusa: CapturaRecusada) -> SafeString:
+        return format_html(
+            '<span title="a primeira em {}">{}</span>',
+            f"{timezone.localtime(recusa.primeira_em):%d/%m/%Y %H:%M:%S}",
+            mostrar_quantidade(recusa.quantidade),
+        )
 
 
 @admin.register(RelatoDeDescarte)
@@ -124,7 +103,7 @@ class RelatoDeDescarteAdmin(SemPagina):
     def quando(self, relato: RelatoDeDescarte) -> SafeString | str:
         return mostrar_instante(relato.recebido_em)
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def aparelho(self, relato: RelatoDeDescarte) -> SafeString | None:
         return resumir(relato.dispositivo.nome, 40)
 
@@ -156,7 +135,7 @@ class RecusaDeCapturaAdmin(ListaDeContagens):
     list_select_related = ("dispositivo",)
     ordering = ("-dia", "motivo", "id")  # poucas linhas por dia: aparelhos vezes motivos
 
-    @display(description="Aparelho")
+    @display(description="Dispositivo")
     def do_aparelho(self, recusa: RecusaDeCaptura) -> SafeString | str | None:
         return resumir(recusa.dispositivo.nome, 60) if recusa.dispositivo else "desconhecido"
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ingestao.capturas.consultas import Passo, resumir_por_periodo
 from ingestao.capturas.medidas import Distribuicao, Resumo, truncar_na_hora
-from painel.admin.texto_alheio import neutralizar
+from painel.admin.capturas.codigos import nomear
 from painel.graficos import (
     Grafico,
     Rotulo,
@@ -216,8 +216,3 @@ def _por_codigo(contagens: Sequence[Mapping[str, int]], ligar: Callable[[str], s
         soltos = [sum(q for codigo, q in ponto.items() if codigo not in maiores) for ponto in contagens]
         series.append(Serie(nome="outros", tom=Tom.CINZA, valores=soltos))
     return series
-
-
-def nomear(codigo: str) -> str:
-    """O código sem sublinhados; um motivo de descarte é texto do aparelho."""
-    return neutralizar(codigo.replace("_", " "))

@@ -48,7 +48,7 @@ class VidaDeDispositivo(ModelAdmin):
             botoes = [("trocar_o_token", "Trocar o token", ""), ("desligar", "Desligar", "")]
         elif muda:
             botoes = [("religar", "Religar", "lastro-botao-forte")]
-        return [*botoes, ("excluir", "Excluir", "lastro-botao-perigo")] if exclui else botoes
+        return [*botoes, ("excluir", "Excluir", "")] if exclui else botoes
 
     @action(description="Trocar o token", url_path="trocar-token", permissions=["change"], icon="key")
     def trocar_o_token(self, request: HttpRequest, object_id: str) -> HttpResponse:

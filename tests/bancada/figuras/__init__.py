@@ -1,7 +1,7 @@
 """O registro das figuras. Uma figura nova é um módulo aqui e uma linha em `FIGURAS`."""
 
 from tests.bancada.contexto import Figura
-from tests.bancada.figuras import aceite, admin, coletor, crescimento, eventos, recibos, retencao
+from tests.bancada.figuras import aceite, admin, capturas, coletor, crescimento, eventos, recibos, retencao
 
 # Na ordem em que rodam: as que enchem o banco ficam por último.
 FIGURAS = (
@@ -24,6 +24,11 @@ FIGURAS = (
         nome="aceite_p99",
         explicacao="p99 (ms) do aceite de um lote ÷ p99 de INSERT e COMMIT dos mesmos bytes",
         medir=aceite.medir,
+    ),
+    Figura(
+        nome="capturas",
+        explicacao="ACKs duráveis/s (lotes de 20, recortes de 20 KB) ÷ linhas/s do pgbench com os mesmos bytes",
+        medir=capturas.medir,
     ),
     Figura(
         nome="dlr",

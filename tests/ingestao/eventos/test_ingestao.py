@@ -316,10 +316,10 @@ def test_banco_fora_do_ar_e_503_e_nada_foi_contado(
     settings.LIMITE_POR_MINUTO = 10
     with monkeypatch.context() as remendo:
 
-        def falhar(**_: Any) -> None:
+        def falhar(lotes: Any) -> None:
             raise OperationalError("servidor fechou a conexão")
 
-        remendo.setattr(gravacao, "gravar_lote", falhar)
+        remendo.setattr(gravacao, "gravar_lotes", falhar)
         for _ in range(5):
             resposta = postar(*[evento() for _ in range(8)])
             assert (resposta.status_code, resposta.json()["codigo"]) == (503, "armazenamento_indisponivel")
@@ -330,16 +330,20 @@ def test_banco_fora_do_ar_e_503_e_nada_foi_contado(
     assert postar(*[evento() for _ in range(8)]).status_code == 202, "a janela foi devolvida"
 
 
-def test_erro_que_nao_e_do_banco_nao_vira_503(postar: Postar, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_erro_que_nao_e_do_banco_nao_vira_503(
+    postar: Postar, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     class LimiteDoPrograma(Exception):
         sqlstate = "54000"
 
-    def falhar(**_: Any) -> None:
+    def falhar(lotes: Any) -> None:
         raise OperationalError("linha de índice grande demais") from LimiteDoPrograma()
 
-    monkeypatch.setattr(gravacao, "gravar_lote", falhar)
-    with pytest.raises(OperationalError):
-        postar(evento())
+    monkeypatch.setattr(gravacao, "gravar_lotes", falhar)
+    resposta = postar(evento())
+    assert (resposta.status_code, resposta.json()["codigo"]) == (500, "erro_interno")
+    assert "indice" not in resposta.content.decode() and "defeito ao receber" in caplog.text
+    assert not Lote.objects.exists()
 
 
 def test_franquia_que_nao_se_pode_consultar_devolve_a_janela(

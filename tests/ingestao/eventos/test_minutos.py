@@ -28,13 +28,14 @@ def gravar(aplicativo: Aplicativo | None, ids: list[str], em: datetime = EM, **r
         for id_ in ids
     ]
     conteudo = {"sessao": {"sessao_externa": "s1", "pais": "BR"}, "eventos": eventos}
-    gravacao.gravar_lote(
+    lote = gravacao.LoteNovo(
         recebido_em=em,
+        peso=max(1, len(ids)),
         aplicativo_id=aplicativo.pk if aplicativo else None,
         conteudo=json.dumps(conteudo).encode() if ids else None,
-        peso=max(1, len(ids)),
         recusas=recusas or None,
     )
+    gravacao.gravar_lotes([lote])
 
 
 def linhas() -> list[tuple[Any, ...]]:

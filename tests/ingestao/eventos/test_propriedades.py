@@ -51,7 +51,7 @@ def gravar(aplicativo: Aplicativo, sessao: int, ids: list[int]) -> None:
     agora = timezone.now()
     lidos = ler_eventos([conteudo_do(id_ * 4 + sessao) for id_ in ids], agora)
     assert not lidos.recusas
-    gravacao.gravar_lote(
+    lote = gravacao.LoteNovo(
         recebido_em=agora,
         aplicativo_id=aplicativo.id,
         conteudo=orjson.dumps(
@@ -60,6 +60,7 @@ def gravar(aplicativo: Aplicativo, sessao: int, ids: list[int]) -> None:
         peso=len(lidos.aceitos),
         recusas=None,
     )
+    gravacao.gravar_lotes([lote])
 
 
 def retrato() -> dict[str, Any]:

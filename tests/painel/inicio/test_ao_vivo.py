@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.caos.servidor import RAIZ, ServidorLocal
-from tests.navegador.conftest import chromium  # noqa: F401 - é um fixture
+from tests.navegador.conftest import abrir_chromium
 
 PRAZO_MS = 45_000  # o intervalo é de 5 s; a máquina pode estar rodando o resto da suíte
 NOME_HOSTIL = '<img src=x onerror="alert(1)"> \u202egpj'
@@ -21,6 +21,13 @@ NOME_HOSTIL = '<img src=x onerror="alert(1)"> \u202egpj'
 def servidor() -> Iterator[ServidorLocal]:
     with ServidorLocal() as servidor:
         yield servidor
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Fechado ao fim deste arquivo: o Playwright aberto impede o `asyncio.run` dos testes seguintes."""
+    with abrir_chromium() as navegador:
+        yield navegador
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +53,7 @@ def chave(servidor: ServidorLocal) -> str:
 
 
 @pytest.fixture
-def pagina(servidor: ServidorLocal, chromium: Browser) -> Iterator[Page]:  # noqa: F811
+def pagina(servidor: ServidorLocal, chromium: Browser) -> Iterator[Page]:
     """A página inicial aberta por quem administra; falha se o navegador reclamar de algo."""
     contexto = chromium.new_context(locale="pt-BR")
     aberta = contexto.new_page()
@@ -150,7 +157,7 @@ def test_aba_oculta_nao_pergunta(pagina: Page) -> None:
     assert len(pedidos) >= 1
 
 
-def test_sem_javascript_a_pagina_se_le(servidor: ServidorLocal, chromium: Browser, pagina: Page) -> None:  # noqa: F811
+def test_sem_javascript_a_pagina_se_le(servidor: ServidorLocal, chromium: Browser, pagina: Page) -> None:
     biscoitos = pagina.context.cookies()
     contexto = chromium.new_context(java_script_enabled=False, locale="pt-BR")
     contexto.add_cookies(biscoitos)

@@ -131,6 +131,7 @@ def test_vazio_diz_o_que_fazer_a_seguir(painel: Client) -> None:
     assert "Em dia" not in texto_de(blocos["faixa"])  # sem worker nada se aplica, e a página o diz
     assert "Nada chegou na última hora." in blocos["hora"]
     assert "Nenhuma mensagem registrada em 24 horas." in texto_de(blocos["mensagens"])
+    assert "Nenhum aparelho ainda." in texto_de(blocos["capturas"])
     assert all(
         painel.get(url).status_code == 200
         for html in blocos.values()
