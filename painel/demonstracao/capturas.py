@@ -133,8 +133,8 @@ def _contar(ligado: Ligado, contato: list[Visto]) -> None:
     gravadas = {v.id_evento: v.capturado_em + timedelta(milliseconds=v.latencia_ms) for v in contato}
     ligado.mandar([ligado.evento(v, cena) for v, cena in cenas.items()], recortes, quando, gravadas)
     for vez in range(2, max(v.vezes for v in contato) + 1):
-        # Link ruim: a tentativa cresce, o ACK se perdeu. Defeito na fila: ele esqueceu que já tinha mandado.
-        tentativa = vez if ligado.aparelho.jeito is Jeito.LINK_RUIM else 1
+        # A tentativa cresce: o ACK se perdeu. Defeito na fila: ele esqueceu que já tinha mandado.
+        tentativa = 1 if ligado.aparelho.jeito is Jeito.FILA_COM_DEFEITO else vez
         outra_vez = {v: cena for v, cena in cenas.items() if v.vezes >= vez}
         ligado.mandar(
             [ligado.evento(v, cena, tentativa) for v, cena in outra_vez.items()],

@@ -99,7 +99,8 @@ def conferir_de_pe(cliente: Cliente) -> None:
     if resposta is None or resposta.status != 200:
         disse = "não responde" if resposta is None else f"diz que não está pronto ({resposta.status})"
         raise ServidorMudo(
-            f"{cliente.url} {disse}. Suba o servidor (manage.py local) ou diga outro com --url."
+            f"{cliente.url} {disse}. Suba o servidor (manage.py local) "
+            "ou, se ele atende noutra porta, diga-a com PORTA ou --url."
         )
 
 

@@ -55,6 +55,14 @@ CORES_DOS_PEDIDOS = {
     SituacaoDoPedido.ATENDIDO.value: "success",
     SituacaoDoPedido.CANCELADO.value: "",
 }
+NOMES_DAS_CONTESTACOES = {  # os da lista de Contestações
+    SituacaoDoPedido.ABERTO.value: "aberta",
+    SituacaoDoPedido.ATENDIDO.value: "atendida",
+    SituacaoDoPedido.INDISPONIVEL.value: "indisponível",
+    SituacaoDoPedido.VENCIDO.value: "vencida",
+    SituacaoDoPedido.HASH_DIVERGENTE.value: "hash divergente",
+    SituacaoDoPedido.CANCELADO.value: "cancelada",
+}
 
 
 @admin.register(Captura)
@@ -165,7 +173,7 @@ class CapturaAdmin(ComRevelacao, TabelaGrande):
         return format_html(
             '<span class="lastro-selo lastro-selo-{}">{}</span>',
             CORES_DOS_PEDIDOS.get(captura.ultimo_pedido.situacao, "danger") or "base",
-            captura.ultimo_pedido.get_situacao_display(),
+            NOMES_DAS_CONTESTACOES[captura.ultimo_pedido.situacao],
         )
 
     def get_urls(self) -> list[URLPattern]:
