@@ -242,7 +242,7 @@ def test_administracao_cria_um_site_e_ele_ja_recebe(pessoa: Pessoa) -> None:
 
 def test_administracao_cria_um_aparelho_e_o_token_mostrado_vale(pessoa: Pessoa) -> None:
     pessoa.entrar("administracao")
-    pessoa.menu("Aparelhos")
+    pessoa.menu("Dispositivos")
     pessoa.abrir("/dispositivo/add/")
     pessoa.escrever("nome", "Aparelho do passeio")
     pessoa.apertar("Salvar")
