@@ -62,6 +62,6 @@ def _separar(corpo: bytes, partes: Mapping[str, Trecho]) -> CorpoLido:
 
 def _ler_lote(texto: bytes) -> Any:
     try:
-        return ler_json(texto, com_constantes=True)
+        return ler_json(texto, com_constantes=True, exato=True)
     except CorpoRecusado as erro:
         raise CorpoRecusado(400, "corpo_ilegivel", "O lote não é JSON em UTF-8 que se possa ler.") from erro

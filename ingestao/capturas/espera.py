@@ -45,7 +45,7 @@ class Sala:
 
     def __init__(self, maximo: int = EM_ESPERA_MAXIMO) -> None:
         self._maximo = maximo
-        self._esperas: dict[UUID, set[asyncio.Future[Pedidos]]] = defaultdict(set)
+        self._esperas: dict[UUID, dict[asyncio.Future[Pedidos], None]] = defaultdict(dict)
         self._quantas = 0
         self._vigia: asyncio.Task[None] | None = None
         self._sem_banco = False
@@ -53,9 +53,11 @@ class Sala:
     async def aguardar(self, dispositivo_id: UUID, prazo_s: float, rodar: Rodar) -> Pedidos:
         """Os pedidos do aparelho assim que houver, ou nada no fim do prazo.
 
-        Levanta `ErroDaApi` 503: sala cheia, ou no fim do prazo o banco não respondia (não se sabe se havia pedidos).
+        Com a sala cheia, quem tem mais de uma espera cede a mais antiga: um aparelho só não deixa os outros de
+        fora. Levanta `ErroDaApi` 503: sala cheia de aparelhos diferentes, ou no fim do prazo o banco não respondia
+        (não se sabe se havia pedidos).
         """
-        if self._quantas >= self._maximo:
+        if self._quantas >= self._maximo and not self._ceder_um_lugar():
             raise ErroDaApi(
                 503,
                 "espera_cheia",
@@ -63,7 +65,7 @@ class Sala:
                 espera_s=VOLTE_EM_S,
             )
         espera: asyncio.Future[Pedidos] = asyncio.get_running_loop().create_future()
-        self._esperas[dispositivo_id].add(espera)
+        self._esperas[dispositivo_id][espera] = None
         self._quantas += 1
         try:
             if self._vigia is None or self._vigia.done():
@@ -76,9 +78,18 @@ class Sala:
             return []
         finally:
             self._quantas -= 1
-            self._esperas[dispositivo_id].discard(espera)
+            self._esperas[dispositivo_id].pop(espera, None)
             if not self._esperas[dispositivo_id]:
                 del self._esperas[dispositivo_id]
+
+    def _ceder_um_lugar(self) -> bool:
+        """Encerra, vazia, a espera mais antiga do aparelho que mais espera; False se ninguém tem mais de uma."""
+        abertas = ([e for e in esperas if not e.done()] for esperas in self._esperas.values())
+        repetidas = max(abertas, key=len, default=[])
+        if len(repetidas) < 2:
+            return False
+        repetidas[0].set_result([])
+        return True
 
     async def _vigiar(self, rodar: Rodar) -> None:
         while self._esperas:

@@ -68,6 +68,7 @@ def ler_recorte(imagem: bytes | memoryview) -> Recorte:
 def _percorrer(imagem: bytes) -> tuple[int, int]:
     """Anda de marcador em marcador até o fim da imagem; devolve (largura, altura)."""
     largura = altura = 0
+    ha_dados = False
     posicao = 2
     while True:
         marcador, posicao = _proximo_marcador(imagem, posicao)
@@ -88,7 +89,8 @@ def _percorrer(imagem: bytes) -> tuple[int, int]:
             if not largura or not altura:
                 raise _cortada("os dados vêm antes das dimensões")
             posicao = achado.start()
-    if not largura or not altura:
+            ha_dados = True
+    if not ha_dados:
         raise _cortada("não há imagem entre o início e o fim")
     return largura, altura
 

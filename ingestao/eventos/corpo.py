@@ -19,6 +19,9 @@ _ESCAPES = re.compile(
     rb"|(?P<ruim>\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 
+# Do tamanho dos que não cabem em 64 bits: o orjson os leria como ponto flutuante, e os algarismos mudariam.
+_ALGARISMOS_DEMAIS = re.compile(rb"[0-9]{19}")
+
 
 class CorpoRecusado(Exception):
     """O corpo inteiro não serve. `status` HTTP, `codigo` estável e a frase do que fazer."""
@@ -41,17 +44,19 @@ def ler_corpo(corpo: bytes, codificacao: str) -> Any:
     return ler_json(_descodificar(corpo, codificacao.strip().lower()))
 
 
-def ler_json(texto: bytes, *, com_constantes: bool = False) -> Any:
+def ler_json(texto: bytes, *, com_constantes: bool = False, exato: bool = False) -> Any:
     """Devolve o JSON, limpo. Números infinitos (`1e999`) passam: custam o evento, não o lote.
 
-    `com_constantes` deixa passar também `NaN` e `Infinity`, que não são JSON mas muita biblioteca escreve.
+    `com_constantes` deixa passar também `NaN` e `Infinity`, que não são JSON mas muita biblioteca escreve. `exato`
+    lê um inteiro de mais de 64 bits como inteiro, para que quem o recebe possa recusá-lo em vez de o arredondar.
 
     A limpeza é nos bytes, antes de ler: uma passada só quando há o que trocar, e o resto é do orjson.
     Ele recusa o infinito; a segunda leitura, da biblioteca padrão, o deixa passar.
     """
     limpo = _limpar(texto.removeprefix(b"\xef\xbb\xbf"))
     try:
-        return orjson.loads(limpo)
+        if not (exato and _ALGARISMOS_DEMAIS.search(limpo)):
+            return orjson.loads(limpo)
     except orjson.JSONDecodeError:
         pass
     try:

@@ -58,8 +58,16 @@ def mostrar_instante(instante: datetime | None, *, com_ano: bool = True) -> Safe
     return format_html(
         '<time class="lastro-instante" datetime="{0}" title="{0}">{1}</time>',
         instante.isoformat(),
-        timezone.localtime(instante).strftime("%d/%m/%Y %H:%M:%S" if com_ano else "%d/%m %H:%M:%S"),
+        _localizar(instante).strftime("%d/%m/%Y %H:%M:%S" if com_ano else "%d/%m %H:%M:%S"),
     )
+
+
+def _localizar(instante: datetime) -> datetime:
+    """No fuso local. Na beira do calendário (ano 1, ano 9999), onde a conta não cabe, fica em UTC."""
+    try:
+        return timezone.localtime(instante)
+    except OverflowError:
+        return instante
 
 
 def mostrar_espera(desde: datetime | None, agora: datetime) -> str:

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import pytest
 from django.db import connection, connections
 
 from config import porta as modulo
+from config.erros import ErroDaApi
 from config.porta import porta
 from config.rotas_diretas import proteger
 from ingestao.capturas import espera
@@ -164,6 +166,29 @@ def test_quinhentos_a_espera_nao_ocupam_threads_nem_perguntam_um_por_um(
 
     assert asyncio.run(rodar()) == [200] * 20
     assert (sala._quantas, len(sala._esperas)) == (0, 0)
+
+
+def test_um_aparelho_com_muitas_esperas_nao_deixa_os_outros_de_fora() -> None:
+    """A espera repetida mais antiga cede o lugar, vazia; com um lugar por aparelho, a sala cheia recusa."""
+    insistente, outro, terceiro = uuid4(), uuid4(), uuid4()
+
+    async def rodar(*_: Any) -> dict[Any, Any]:
+        return {}
+
+    async def encenar() -> None:
+        sala = espera.Sala(maximo=2)
+        esperas = [asyncio.ensure_future(sala.aguardar(insistente, 60, rodar)) for _ in range(2)]
+        await asyncio.sleep(0)
+        vizinha = asyncio.ensure_future(sala.aguardar(outro, 60, rodar))
+        assert await esperas[0] == []
+        with pytest.raises(ErroDaApi) as recusa:
+            await sala.aguardar(terceiro, 60, rodar)
+        assert recusa.value.codigo == "espera_cheia"
+        assert not esperas[1].done() and not vizinha.done()
+        for tarefa in (esperas[1], vizinha):
+            tarefa.cancel()
+
+    asyncio.run(encenar())
 
 
 def test_sala_cheia_e_503_com_hora_de_voltar(aparelho: Aparelho, monkeypatch: pytest.MonkeyPatch) -> None:

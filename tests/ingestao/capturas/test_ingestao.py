@@ -227,6 +227,20 @@ def test_numero_nao_finito_custa_so_o_evento(aparelho: Aparelho) -> None:
     assert [r["situacao"] for r in situacoes] == ["gravado", "invalido", "invalido"]
 
 
+def test_inteiro_que_nao_cabe_em_64_bits_custa_so_o_evento(aparelho: Aparelho) -> None:
+    """Nem arredondado em silêncio: dois inteiros diferentes nunca viram o mesmo conteúdo."""
+    cabe = [
+        evento(payload={"id": 2**64 - 1}),
+        evento(payload={"id": -(2**63)}),
+        evento(payload={"n": 0.1 + 0.2}),
+    ]
+    demais = [evento(payload={"id": 2**64}), evento(payload=[-(2**63) - 1]), evento(payload={"id": 10**300})]
+    situacoes = resultados(aparelho.postar([*cabe, *demais]))
+    assert [r["situacao"] for r in situacoes] == ["gravado"] * 3 + ["invalido"] * 3
+    assert {r["codigo"] for r in situacoes[3:]} == {"campo_invalido"}
+    assert Captura.objects.get(pk=cabe[0]["id_evento"]).payload == {"id": 2**64 - 1}
+
+
 def test_nul_e_meio_emoji_sao_trocados_na_borda(aparelho: Aparelho) -> None:
     mandado = evento(payload={"pl\x00aca": "A\x00B", "nota": "x\ud83dy"})
     for _ in range(2):

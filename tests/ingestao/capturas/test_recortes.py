@@ -82,3 +82,9 @@ def test_bomba_de_pixels_e_recusada_sem_alocar() -> None:
 
 def test_dimensao_zero_e_recusada() -> None:
     assert codigo_de(com_dimensoes(jpeg(), 0, 10)) == "imagem_cortada"
+
+
+@pytest.mark.parametrize("progressivo", [False, True])
+def test_so_cabecalhos_sem_os_dados_da_imagem_e_recusado(progressivo: bool) -> None:
+    imagem = jpeg(96, 64, progressivo=progressivo)
+    assert codigo_de(imagem[: imagem.index(b"\xff\xda")] + b"\xff\xd9") == "imagem_cortada"

@@ -156,6 +156,17 @@ def test_filtros_da_lista(painel: Client, campo: Campo) -> None:
         assert ids(painel.get(f"{LISTA}?{filtro}")) == {str(c.pk) for c in esperadas}, filtro
 
 
+@pytest.mark.parametrize("hora", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+@pytest.mark.parametrize("fuso", ["America/Sao_Paulo", "Asia/Tokyo"])
+def test_hora_na_beira_do_calendario_nao_derruba_a_tela(
+    painel: Client, campo: Campo, hora: str, fuso: str
+) -> None:
+    captura = campo.mandar(capturado_em=hora)
+    with timezone.override(fuso):
+        assert ids(painel.get(LISTA)) == {str(captura.pk)}
+        assert painel.get(pagina(captura)).status_code == 200
+
+
 def test_busca_por_id_e_por_texto_do_payload(painel: Client, campo: Campo) -> None:
     uma, outra = campo.mandar(payload={"placa": "XYZ9K88"}), campo.mandar()
     assert ids(painel.get(f"{LISTA}?q={uma.pk}")) == {str(uma.pk)}
