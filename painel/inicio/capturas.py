@@ -9,7 +9,9 @@ from django.db import connection
 
 from ingestao.capturas.consultas import listar_silenciosos
 from ingestao.capturas.medidas import (
+    CONFLITOS,
     DESCARTADOS,
+    INVALIDOS,
     LATENCIA_MS,
     REENVIO_FILA,
     REENVIO_LINK,
@@ -97,9 +99,11 @@ def montar_capturas(capturas: Capturas, visao: Visao, agora: datetime) -> dict[s
         "p50": mostrar_duracao(resumo.latencia_ms.p50),
         "p95": mostrar_duracao(resumo.latencia_ms.p95),
         "url_da_latencia": lista(LATENCIA_MS),
-        "reenvios": [
+        "contagens": [
             ("Reenvios por link", "o ACK se perdeu no caminho", resumo.reenvios_link, lista(REENVIO_LINK)),
             ("Reenvios por fila", "defeito na fila do aparelho", resumo.reenvios_fila, lista(REENVIO_FILA)),
+            ("Inválidas", "recusadas uma a uma", sum(resumo.invalidos.values()), lista(INVALIDOS)),
+            ("Em conflito", "id de outra captura", sum(resumo.conflitos.values()), lista(CONFLITOS)),
         ],
         "descartes": [
             (neutralizar(motivo.replace("_", " ")), quantos, lista(DESCARTADOS + motivo))

@@ -17,7 +17,16 @@ from django.views.decorators.http import require_GET
 from unfold.decorators import display
 
 from ingestao.capturas.consultas import resumir, resumir_por_dispositivo
-from ingestao.capturas.medidas import BYTES, DESCARTADOS, LATENCIA_MS, RAZAO_PPM, Resumo, valor_da_faixa
+from ingestao.capturas.medidas import (
+    BYTES,
+    CONFLITOS,
+    DESCARTADOS,
+    INVALIDOS,
+    LATENCIA_MS,
+    RAZAO_PPM,
+    Resumo,
+    valor_da_faixa,
+)
 from ingestao.models import Captura, CapturaRecusada, Dispositivo, MedidaDeCaptura, RelatoDeDescarte
 from painel.admin.capturas.filtros import PorAparelho
 from painel.admin.capturas.series import buscar_pontos, escolher_janela, montar_graficos
@@ -50,6 +59,13 @@ class Em24Horas(Filtro):
         return queryset.filter(hora__gt=timezone.now() - timedelta(hours=24))
 
 
+FAMILIAS = {
+    DESCARTADOS: "todos os descartes",
+    INVALIDOS: "todos os inválidos",
+    CONFLITOS: "todos os conflitos",
+}
+
+
 class PorMedida(Filtro):
     """A medida, entre as das últimas 24 horas."""
 
@@ -60,13 +76,13 @@ class PorMedida(Filtro):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         recentes = MedidaDeCaptura.objects.filter(hora__gt=timezone.now() - timedelta(hours=24))
         medidas = recentes.order_by("medida").values_list("medida", flat=True).distinct()
-        return [(DESCARTADOS, "todos os descartes"), *((medida, neutralizar(medida)) for medida in medidas)]
+        return [*FAMILIAS.items(), *((medida, neutralizar(medida)) for medida in medidas)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         if self.value() is None:
             return queryset
-        if self.value() == DESCARTADOS:
-            return queryset.filter(medida__startswith=DESCARTADOS)
+        if self.value() in FAMILIAS:
+            return queryset.filter(medida__startswith=self.value())
         return queryset.filter(medida=self.value())
 
 

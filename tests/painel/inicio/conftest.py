@@ -98,6 +98,9 @@ def _capturas() -> None:
         "reenvio_fila": 5,
         "descartados:teto": 9,
         "descartados:disco": 4,
+        "invalidos:imagem_cortada": 14,
+        "invalidos:campo_ausente": 2,
+        "conflitos:conteudo_diferente": 17,
     }
     for medida, quantidade in medidas.items():
         MedidaDeCaptura.objects.create(dispositivo=vivo, hora=hora, medida=medida, quantidade=quantidade)

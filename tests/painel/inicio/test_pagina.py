@@ -97,6 +97,8 @@ def test_capturas_latencia_reenvios_e_descartes(painel: Client, movimento: Simpl
     assert "Latência p50 · p95 290 ms · 290 ms" in capturas
     assert "Reenvios por link o ACK se perdeu no caminho 7" in capturas
     assert "Reenvios por fila defeito na fila do aparelho 5" in capturas
+    assert "Inválidas recusadas uma a uma 16" in capturas
+    assert "Em conflito id de outra captura 17" in capturas
     assert "o aparelho desistiu de mandar 13 teto 9 disco 4" in capturas
     assert "Aparelhos silenciosos 1 Calado sem contato há 2 dias" in capturas
 
