@@ -66,8 +66,8 @@ class Pedido(models.Model):
     )
 
     class Meta:
-        verbose_name = "pedido de quadro"
-        verbose_name_plural = "pedidos de quadro"
+        verbose_name = "contestação"
+        verbose_name_plural = "contestações"
         ordering = ["-aberto_em", "-id"]
         constraints = [
             models.UniqueConstraint(

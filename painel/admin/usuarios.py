@@ -7,6 +7,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, QuerySet
+from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -15,6 +16,7 @@ from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultiple
 
 from painel.acesso import segundo_fator
 from painel.models import Autenticador
@@ -32,6 +34,14 @@ class UsuarioAdmin(UserAdmin, ModelAdmin):
     list_display = ("username", "papeis", "email", "is_active", "com_segundo_fator", "last_login")
     list_filter_sheet = False
     actions_detail = ("remover_segundo_fator",)
+    filter_horizontal = ()
+    # Sem permissões avulsas: o que a pessoa pode vem dos papéis, e é por eles que se confere quem pode o quê.
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Pessoa", {"fields": ("first_name", "last_name", "email")}),
+        ("Acesso", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        ("Datas", {"fields": ("last_login", "date_joined")}),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         autenticadores = Autenticador.objects.filter(user=OuterRef("pk"), confirmed=True)
@@ -68,6 +78,14 @@ class UsuarioAdmin(UserAdmin, ModelAdmin):
             return lidos
         de_papel = () if request.user.has_perm("auth.change_group") else ("groups",)
         return (*lidos, "is_superuser", "user_permissions", *de_papel)
+
+    def formfield_for_manytomany(
+        self, db_field: Any, request: HttpRequest, **opcoes: Any
+    ) -> ModelMultipleChoiceField | None:
+        """Os papéis são poucos: uma caixa para cada."""
+        if db_field.name == "groups":
+            opcoes["widget"] = UnfoldAdminCheckboxSelectMultiple()
+        return super().formfield_for_manytomany(db_field, request, **opcoes)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         """Remover o segundo fator só aparece quando há um."""
