@@ -66,7 +66,9 @@ def metricas(request: HttpRequest) -> HttpResponse:
         autorizacao=request.headers.get("Authorization", ""),
         ip=request.META.get("REMOTE_ADDR", ""),
         redes=settings.REDES_METRICAS,
-        repassado=any(nome in request.headers for nome in ("X-Forwarded-For", "Forwarded", "X-Real-Ip")),
+        # Um proxy calado não escreve cabeçalho nenhum: havendo um à frente, a rede nunca basta.
+        repassado=settings.ATRAS_DE_PROXY
+        or any(nome in request.headers for nome in ("X-Forwarded-For", "Forwarded", "X-Real-Ip")),
     )
     if acesso is Acesso.LIVRE:
         return HttpResponse(coleta.ler(), content_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -301,6 +301,11 @@ def test_avisos_e_entregas(client: Client, db: None) -> None:
     assert 40 <= (um(pagina, "avisos_entregas_atraso_segundos") or 0) < 100
 
 
+def test_atras_de_um_proxy_calado_so_entra_quem_tem_o_token(client: Client, settings: Any) -> None:
+    settings.ATRAS_DE_PROXY = True
+    assert client.get("/metricas").status_code in (401, 403)
+
+
 def test_com_o_banco_fora_a_pagina_diz_isso_e_mostra_a_porta(
     client: Client, contadas: Contadas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
