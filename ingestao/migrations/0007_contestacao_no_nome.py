@@ -4,14 +4,17 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('ingestao', '0006_sessao_por_anonimo'),
+        ("ingestao", "0006_sessao_por_anonimo"),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name='pedido',
-            options={'ordering': ['-aberto_em', '-id'], 'verbose_name': 'contestação', 'verbose_name_plural': 'contestações'},
+            name="pedido",
+            options={
+                "ordering": ["-aberto_em", "-id"],
+                "verbose_name": "contestação",
+                "verbose_name_plural": "contestações",
+            },
         ),
     ]
