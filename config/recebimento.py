@@ -10,7 +10,7 @@ DESCARTE_MAXIMO_BYTES = 16 * 1024 * 1024  # além disto o remetente perde a cone
 SILENCIO_MAXIMO_S = 30  # sem um byte por este tempo, o remetente desistiu
 CORPO_MAXIMO_S = 300  # 1 MiB a 3,5 KB/s: o pior enlace móvel que ainda termina
 # Corpos na memória do processo, dos que chegam aos pedaços aos que esperam thread. Com isto e a base do
-# Django (~107 MB), a web fica abaixo de 150 MB mesmo sob centenas de bombas. Os pequenos passam sempre: quem
+# código (~110 MB), a web fica abaixo de 170 MB mesmo sob centenas de bombas. Os pequenos passam sempre: quem
 # enche a memória com corpos grandes não fecha a porta para os outros.
 CORPOS_MAXIMO_BYTES = 12 * 1024 * 1024
 # As capturas têm o seu, à parte: um lote delas pode ter 16 MiB e não caberia no geral, nem o geral pode esperar
