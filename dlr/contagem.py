@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
 import orjson
-from django.db import connection, transaction
 from django.utils import timezone
 
 from config.banco.cursor import cursor_direto
+from config.banco.expurgo import apagar_em_pedacos
 
 RETENCAO = timedelta(hours=48)
 LINHAS_POR_PEDACO = 5_000
@@ -53,11 +53,4 @@ def somar_recepcoes(recepcoes: Iterable[tuple[int, datetime]]) -> None:
 
 def expurgar_minutos(agora: datetime) -> int:
     """Apaga os minutos vencidos, em pedaços; devolve quantas linhas saíram."""
-    total = 0
-    while True:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(SQL_EXPURGAR, {"corte": agora - RETENCAO, "limite": LINHAS_POR_PEDACO})
-            apagadas = cursor.rowcount
-        total += apagadas
-        if apagadas < LINHAS_POR_PEDACO:
-            return total
+    return apagar_em_pedacos(SQL_EXPURGAR, {"corte": agora - RETENCAO}, por_vez=LINHAS_POR_PEDACO)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 import orjson
-from django.db import connection, transaction
 
 from config.banco.cursor import cursor_direto
+from config.banco.expurgo import apagar_em_pedacos
 
 RETENCAO = timedelta(hours=48)  # a última hora, e a mesma hora de ontem para quem chega de manhã
 LINHAS_POR_PEDACO = 5_000
@@ -67,14 +67,7 @@ def somar_minutos(
 
 def expurgar(agora: datetime) -> int:
     """Apaga os minutos vencidos, em pedaços; devolve quantas linhas saíram."""
-    total = 0
-    while True:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(SQL_EXPURGAR, {"corte": agora - RETENCAO, "limite": LINHAS_POR_PEDACO})
-            apagadas = cursor.rowcount
-        total += apagadas
-        if apagadas < LINHAS_POR_PEDACO:
-            return total
+    return apagar_em_pedacos(SQL_EXPURGAR, {"corte": agora - RETENCAO}, por_vez=LINHAS_POR_PEDACO)
 
 
 def truncar(instante: datetime) -> datetime:
