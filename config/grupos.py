@@ -13,6 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from config.chegada import Chegada, Pedido
+from config.trabalhadores import aguardar
 
 # O que um grupo junta, no máximo: limita a memória de um INSERT e quanto o primeiro espera pelos outros.
 PEDIDOS_POR_GRUPO = 64
@@ -35,14 +36,9 @@ class Grupos:
 
         Levanta `TimeoutError` depois de `prazo_s`: se ainda estava na fila, nunca será atendida.
         """
-        laco = asyncio.get_running_loop()
-        resposta: asyncio.Future[Any] = laco.create_future()
+        resposta: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._fila.put((resposta, Pedido(chegada, resposta)))
-        despertador = laco.call_later(prazo_s, _vencer, resposta)
-        try:
-            return await resposta
-        finally:
-            despertador.cancel()
+        return await aguardar(resposta, prazo_s)
 
     def _trabalhar(self) -> None:
         while True:
@@ -95,8 +91,3 @@ def _responder(pares: Sequence[tuple["asyncio.Future[Any]", Any]]) -> None:
             resposta.set_exception(resultado)
         else:
             resposta.set_result(resultado)
-
-
-def _vencer(resposta: "asyncio.Future[Any]") -> None:
-    if not resposta.done():
-        resposta.set_exception(TimeoutError())

@@ -32,11 +32,7 @@ class Trabalhadores:
         self._fila.put((resposta, funcao, argumentos))
         if prazo_s is None:
             return await resposta
-        despertador = laco.call_later(prazo_s, _vencer, resposta)
-        try:
-            return await resposta
-        finally:
-            despertador.cancel()
+        return await aguardar(resposta, prazo_s)
 
     def _trabalhar(self) -> None:
         while True:
@@ -51,6 +47,15 @@ class Trabalhadores:
                 resposta.get_loop().call_soon_threadsafe(_entregar, resposta, resultado, erro)
             except RuntimeError:
                 continue  # o laço fechou: o processo está saindo
+
+
+async def aguardar(resposta: "asyncio.Future[Any]", prazo_s: float) -> Any:
+    """O resultado, ou `TimeoutError` depois de `prazo_s`: quem ia atender vê que já não há quem espere."""
+    despertador = resposta.get_loop().call_later(prazo_s, _vencer, resposta)
+    try:
+        return await resposta
+    finally:
+        despertador.cancel()
 
 
 def _entregar(resposta: "asyncio.Future[Any]", resultado: Any, erro: Exception | None) -> None:
