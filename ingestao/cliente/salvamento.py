@@ -103,6 +103,13 @@ def _copiar_evento(novo: sqlite3.Connection, linha: tuple[Any, ...]) -> int:
 
 
 def _copiar_tabela(velho: sqlite3.Connection, novo: sqlite3.Connection, tabela: str) -> None:
+    """O que se lê da tabela. Só a leitura perdoa: uma escrita que não coube desfaz tudo, e se refaz depois."""
+    colunas = len(novo.execute(f"PRAGMA table_info({tabela})").fetchall())
+    for linha in _ler_ate_onde_da(velho, f"SELECT * FROM {tabela}"):
+        if len(linha) == colunas:  # outra forma é de um esquema estragado
+            novo.execute(f"INSERT OR IGNORE INTO {tabela} VALUES ({', '.join('?' * colunas)})", linha)
+
+
+def _ler_ate_onde_da(velho: sqlite3.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
     with suppress(sqlite3.Error, UnicodeDecodeError):
-        for linha in velho.execute(f"SELECT * FROM {tabela}"):
-            novo.execute(f"INSERT OR IGNORE INTO {tabela} VALUES ({', '.join('?' * len(linha))})", linha)
+        yield from velho.execute(sql)
