@@ -78,6 +78,8 @@ PAR_SUMIDO = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
+}
+PAR_SUMIDO_NO_BANCO = {
     "options": "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
     " -c tcp_user_timeout=10000 -c idle_in_transaction_session_timeout=60000",
 }
@@ -92,12 +94,12 @@ DATABASES = {
 DATABASES["default"].setdefault("OPTIONS", {})
 # As transportadoras desistem de um callback entre 2 e 30 s: melhor um 503 antes disso.
 DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 3)
-for _nome, _valor in PAR_SUMIDO.items():
+# Com o PgBouncer à frente, quem conecta ao PostgreSQL é ele, e lá se ajusta o lado do servidor.
+for _nome, _valor in (PAR_SUMIDO | ({} if ambiente.ATRAS_DE_PGBOUNCER else PAR_SUMIDO_NO_BANCO)).items():
     DATABASES["default"]["OPTIONS"].setdefault(_nome, _valor)
 if ambiente.ATRAS_DE_PGBOUNCER:  # em modo transação cada transação pode cair noutra sessão do PostgreSQL
     DATABASES["default"]["OPTIONS"]["prepare_threshold"] = None
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
-    DATABASES["default"]["OPTIONS"].pop("options")  # quem conecta ao PostgreSQL é ele: lá se ajusta
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # ---- Valkey: só o que pode ser perdido
@@ -217,7 +219,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Lastro",
-    "DESCRIPTION": "Recebe eventos de sites e só confirma o que gravou.",
+    "DESCRIPTION": "Recebe eventos de sites, capturas de dispositivos e recibos de SMS, e só confirma o que gravou.",
     "VERSION": "0.1.0",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
