@@ -36,6 +36,7 @@ RESPOSTAS = Counter(
     ["fluxo", "status", "codigo"],
     registry=None,
 )
+_SOMAS: dict[tuple[str, int, str], Callable[[], None]] = {}  # achar a soma pelos rótulos custa mais que somar
 
 
 def contando(caminho: str, enviar: Enviar) -> Enviar:
@@ -59,9 +60,10 @@ def contar(fluxo: str, status: int, corpo: bytes) -> None:
     """Soma um à resposta. O disco cheio ou proibido não derruba quem recebe: só deixa de contar."""
     codigo = _ler_codigo(corpo) if status >= 400 and fluxo in COM_MOTIVO else ""
     with suppress(OSError):
-        if not PASTA.is_dir():
-            _abrir_pasta()
-        RESPOSTAS.labels(fluxo, str(status), codigo).inc()
+        somar = _SOMAS.get((fluxo, status, codigo))
+        if somar is None:
+            somar = _SOMAS[fluxo, status, codigo] = _abrir_soma(fluxo, str(status), codigo)
+        somar()
 
 
 def ler_respostas() -> CollectorRegistry:
@@ -82,6 +84,13 @@ def _ler_codigo(corpo: bytes) -> str:
         return ""
     codigo = erro.get("codigo") if isinstance(erro, dict) else None
     return codigo if isinstance(codigo, str) else ""
+
+
+def _abrir_soma(*rotulos: str) -> Callable[[], None]:
+    """O que soma um à conta destes rótulos. Levanta `OSError` se a pasta das contas não pode ser nossa."""
+    if not PASTA.is_dir():
+        _abrir_pasta()
+    return RESPOSTAS.labels(*rotulos).inc
 
 
 def _abrir_pasta() -> None:

@@ -1,8 +1,8 @@
 """Linhas no formato de texto do COPY (PostgreSQL, "Text Format"). Puro.
 
 Escrito à mão porque é uma vez por evento: coluna a coluna, pelo psycopg, custava o dobro. Os textos da linha são
-juntados e escapados de uma vez. Os sinais de junção não podem vir de fora: a borda já trocou o NUL e a metade
-solta de um par UTF-16, que o PostgreSQL não guardaria (`corpo.py`).
+juntados e escapados de uma vez. Os sinais de junção começam por NUL, que não pode vir de fora: a borda já o trocou,
+porque o PostgreSQL não o guardaria (`corpo.py`). São ASCII para a linha junta não dobrar de tamanho na memória.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-_ENTRE_CAMPOS = "\x00"
-_NULO = "\udc80"
+_ENTRE_CAMPOS = "\x00|"
+_NULO = "\x00N"
 _NULO_DO_COPY = "\\N"
 # A barra primeiro: as dos outros escapes não podem ser dobradas.
 _ESCAPES = (("\\", "\\\\"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))

@@ -174,6 +174,7 @@ def test_contas_de_uma_web_que_acabou_sao_apagadas_e_as_dos_outros_nao(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contagem, "RAIZ_DAS_CONTAS", tmp_path)
+    monkeypatch.setattr(contagem, "_SOMAS", {})
     monkeypatch.setattr(contagem, "PASTA", tmp_path / "nova")
     (tmp_path / "4194305").mkdir()  # acima do maior pid do Linux
     (tmp_path / str(os.getpid())).mkdir()
@@ -187,6 +188,7 @@ def test_pasta_que_nao_se_pode_criar_nao_derruba_a_porta(
     (tmp_path / "arquivo").write_text("")
     monkeypatch.setattr(contagem, "PASTA", tmp_path / "arquivo" / "1")
     monkeypatch.setattr(contagem, "RAIZ_DAS_CONTAS", tmp_path / "arquivo")
+    monkeypatch.setattr(contagem, "_SOMAS", {})
     assert visitar("/saude", [b""], metodo="GET")[0]["status"] == 200
 
 
