@@ -7,6 +7,8 @@ O caminho de um recibo, arquivo por arquivo:
    `autenticacao.py`   token, Basic, assinatura do fornecedor, lista de IP.
 3. `gravacao.py`       as recepções (que não mudam nunca) e os pendentes, num COMMIT só; e o SQL do worker.
 4. `processamento.py`  lê com o formato, deduplica, correlaciona, projeta, abre e fecha exceções: uma transação.
+   `nascimento.py`     o evento lógico, gravado já atado à mensagem e com o papel dele.
+   `amarracao.py`      de que mensagem ele fala, ao chegar ou depois; `materializacao.py`, o estado dela.
 5. `formatos/`         como cada transportadora escreve; puro.
 6. `dominio/`          as regras: chave, correlação, projeção; puro.
 7. `excecoes.py`       o que uma pessoa pode fazer com o que não se decidiu sozinho.

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -36,12 +36,29 @@ AMBIGUO = "apareceu mais de uma mensagem com este id: ver a correlação ambígu
 SOLTOS = (ESPERANDO, Resultado.NENHUMA.value)  # os ambíguos esperam uma pessoa
 
 
+Par = tuple[int, str | None]  # integração e id externo: tudo de que a correlação depende
+Achadas = dict[Par, list[tuple[int, str, int | None]]]  # (mensagem, valor registrado, parte)
+
+
 class EventoSolto(NamedTuple):
     """Um evento lógico ainda sem mensagem."""
 
     id: int
     integracao_id: int
     id_externo: str | None
+
+    @property
+    def par(self) -> Par:
+        return self.integracao_id, self.id_externo
+
+
+class Ligacao(NamedTuple):
+    """A mensagem de que um par fala, e a parte dela; `mensagem_id` None se as `candidatas` são várias."""
+
+    mensagem_id: int | None
+    parte: int | None
+    resultado: Resultado
+    candidatas: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,30 +73,34 @@ class Amarra:
         return sorted(set(self.atados.values()))
 
 
-def atar(
-    eventos: Sequence[EventoSolto], elenco: Elenco, agora: datetime, *, travar: Collection[int] = ()
-) -> Amarra:
-    """Correlaciona e ata os eventos, na transação aberta; devolve o que atou.
-
-    Os ambíguos viram exceção; os que não acharam nada ficam como estão. Trava as mensagens achadas, e as
-    de `travar`, antes de tocar em eventos.
-    """
-    candidatas = _buscar_candidatas(eventos, elenco)
-    por_atar: list[dict[str, Any]] = []
-    por_abrir: list[dict[str, Any]] = []
-    for evento in eventos:
-        achadas = candidatas[evento.integracao_id, evento.id_externo]
-        correlacao = _decidir(evento, achadas, elenco.opcoes(evento.integracao_id))
+def procurar(pares: Collection[Par], elenco: Elenco) -> dict[Par, Ligacao]:
+    """O que cada par acha; o que não acha nada não está na resposta. Não trava nem grava."""
+    candidatas = _buscar_candidatas(pares, elenco)
+    ligacoes: dict[Par, Ligacao] = {}
+    for par in pares:
+        correlacao = _decidir(par[1], candidatas[par], elenco.opcoes(par[0]))
         if correlacao.resultado == Resultado.UNICA:
-            por_atar.append(_linha(evento, correlacao, _decidir_parte(evento, correlacao, achadas)))
+            parte = _decidir_parte(par[1], correlacao, candidatas[par])
+            ligacoes[par] = Ligacao(cast("int", correlacao.mensagem), parte, correlacao.resultado, ())
         elif correlacao.resultado == Resultado.VARIAS:
-            por_atar.append(_linha(evento, correlacao, None))
-            por_abrir.append(_pendencia_ambigua(evento, correlacao, agora))
-    achadas_agora = {linha["mensagem_id"] for linha in por_atar if linha["mensagem_id"] is not None}
-    consultar_por_ids(SQL_TRAVAR_MENSAGENS, list(achadas_agora | set(travar)))
-    mudados = executar(SQL_ATAR_EVENTOS, por_atar)
+            varias = cast("tuple[int, ...]", correlacao.candidatas)
+            ligacoes[par] = Ligacao(None, None, correlacao.resultado, varias)
+    return ligacoes
+
+
+def atar(eventos: Sequence[EventoSolto], elenco: Elenco, agora: datetime) -> Amarra:
+    """Correlaciona e ata eventos que já estão no banco, na transação aberta; devolve o que atou.
+
+    Os ambíguos viram exceção; os que não acharam nada ficam como estão. Trava as mensagens achadas antes de
+    tocar em eventos.
+    """
+    ligacoes = procurar({evento.par for evento in eventos}, elenco)
+    por_atar = [(evento, ligacoes[evento.par]) for evento in eventos if evento.par in ligacoes]
+    achadas = {ligacao.mensagem_id for _, ligacao in por_atar if ligacao.mensagem_id is not None}
+    consultar_por_ids(SQL_TRAVAR_MENSAGENS, list(achadas))
+    mudados = executar(SQL_ATAR_EVENTOS, [_linha(evento.id, ligacao) for evento, ligacao in por_atar])
     ambiguos = {id_ for id_, mensagem_id in mudados if mensagem_id is None}
-    abrir(linha for linha in por_abrir if linha["evento_id"] in ambiguos)
+    abrir(pendencia_ambigua(evento, ligacao, agora) for evento, ligacao in por_atar if evento.id in ambiguos)
     atados = {id_: mensagem_id for id_, mensagem_id in mudados if mensagem_id is not None}
     por_fechar = [
         (TipoDeExcecao.SEM_CORRELACAO, alvo_do_evento(id_), AMBIGUO if mensagem_id is None else ATADO)
@@ -91,11 +112,11 @@ def atar(
 
 
 def _decidir_parte(
-    evento: EventoSolto, correlacao: Correlacao, achadas: list[tuple[int, str, int | None]]
+    id_externo: str | None, correlacao: Correlacao, achadas: list[tuple[int, str, int | None]]
 ) -> int | None:
     """A parte a que o id pertence; None se ele é da mensagem inteira, ou de mais de uma parte dela."""
     da_mensagem = [(valor, parte) for mensagem, valor, parte in achadas if mensagem == correlacao.mensagem]
-    identicas = {parte for valor, parte in da_mensagem if valor == evento.id_externo}
+    identicas = {parte for valor, parte in da_mensagem if valor == id_externo}
     partes = identicas or {parte for _, parte in da_mensagem}
     return partes.pop() if len(partes) == 1 else None
 
@@ -160,7 +181,7 @@ def envelhecer(agora: datetime) -> int:
             .values_list("pk", "integracao_id", "id_externo")[:EVENTOS_POR_VEZ]
         ]
         elenco = Elenco(evento.integracao_id for evento in vencidos)
-        candidatas = _buscar_por_forma(vencidos)
+        candidatas = _buscar_por_forma({evento.par for evento in vencidos})
         EventoLogico.objects.filter(pk__in=[evento.id for evento in vencidos]).update(
             correlacao=Resultado.NENHUMA.value
         )
@@ -173,11 +194,7 @@ def envelhecer(agora: datetime) -> int:
                 evento_id=evento.id,
                 detalhe=f"nenhuma mensagem com o id externo {evento.id_externo}",
                 dicas=_dicas(
-                    _decidir(
-                        evento,
-                        candidatas[evento.integracao_id, evento.id_externo],
-                        elenco.opcoes(evento.integracao_id),
-                    )
+                    _decidir(evento.id_externo, candidatas[evento.par], elenco.opcoes(evento.integracao_id))
                 ),
             )
             for evento in vencidos
@@ -185,47 +202,27 @@ def envelhecer(agora: datetime) -> int:
     return len(vencidos)
 
 
-Achadas = dict[tuple[int, str | None], list[tuple[int, str, int | None]]]
-
-
-def _buscar_candidatas(eventos: Sequence[EventoSolto], elenco: Elenco) -> Achadas:
+def _buscar_candidatas(pares: Collection[Par], elenco: Elenco) -> Achadas:
     """As mensagens com o id idêntico e, onde a integração iguala formas, também as parecidas."""
     achadas: Achadas = defaultdict(list)
-    for integracao_id, mensagem_id, valor, parte in executar(
-        SQL_BUSCAR_POR_VALOR,
-        _unicos([{"integracao_id": e.integracao_id, "id_externo": e.id_externo} for e in eventos]),
-    ):
+    for integracao_id, mensagem_id, valor, parte in executar(SQL_BUSCAR_POR_VALOR, _linhas(pares)):
         achadas[integracao_id, valor].append((mensagem_id, valor, parte))
-    tolerantes = [
-        evento
-        for evento in eventos
-        if elenco.opcoes(evento.integracao_id) != OpcoesDeId()
-        and not achadas[evento.integracao_id, evento.id_externo]
-    ]
-    for chave, parecidas in _buscar_por_forma(tolerantes).items():
-        achadas[chave].extend(parecidas)
+    tolerantes = {par for par in pares if elenco.opcoes(par[0]) != OpcoesDeId() and not achadas[par]}
+    for par, parecidas in _buscar_por_forma(tolerantes).items():
+        achadas[par].extend(parecidas)
     return achadas
 
 
-def _buscar_por_forma(eventos: Sequence[EventoSolto]) -> Achadas:
+def _buscar_por_forma(pares: Collection[Par]) -> Achadas:
     achadas: Achadas = defaultdict(list)
-    linhas = _unicos(
-        [
-            {
-                "integracao_id": e.integracao_id,
-                "id_externo": e.id_externo,
-                "formas": sorted(formas(e.id_externo or "")),
-            }
-            for e in eventos
-        ]
-    )
+    linhas = [{**linha, "formas": sorted(formas(linha["id_externo"] or ""))} for linha in _linhas(pares)]
     for id_externo, integracao_id, mensagem_id, valor, parte in executar(SQL_BUSCAR_POR_FORMA, linhas):
         achadas[integracao_id, id_externo].append((mensagem_id, valor, parte))
     return achadas
 
 
-def _unicos(linhas: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({(linha["integracao_id"], linha["id_externo"]): linha for linha in linhas}.values())
+def _linhas(pares: Collection[Par]) -> list[dict[str, Any]]:
+    return [{"integracao_id": integracao_id, "id_externo": id_externo} for integracao_id, id_externo in pares]
 
 
 def _soltos_que_falam_de(pares: Collection[tuple[int, str]]) -> list[int]:
@@ -253,22 +250,23 @@ def _soltos_que_falam_de(pares: Collection[tuple[int, str]]) -> list[int]:
 
 
 def _decidir(
-    evento: EventoSolto, achadas: list[tuple[int, str, int | None]], opcoes: OpcoesDeId
+    id_externo: str | None, achadas: list[tuple[int, str, int | None]], opcoes: OpcoesDeId
 ) -> Correlacao:
     candidatas = [Candidata(mensagem=mensagem, id_externo=valor) for mensagem, valor, _ in achadas]
-    return correlacionar(evento.id_externo, candidatas, opcoes)
+    return correlacionar(id_externo, candidatas, opcoes)
 
 
-def _linha(evento: EventoSolto, correlacao: Correlacao, parte: int | None) -> dict[str, Any]:
+def _linha(evento_id: int, ligacao: Ligacao) -> dict[str, Any]:
     return {
-        "id": evento.id,
-        "mensagem_id": correlacao.mensagem,
-        "parte": parte,
-        "correlacao": correlacao.resultado.value,
+        "id": evento_id,
+        "mensagem_id": ligacao.mensagem_id,
+        "parte": ligacao.parte,
+        "correlacao": ligacao.resultado.value,
     }
 
 
-def _pendencia_ambigua(evento: EventoSolto, correlacao: Correlacao, agora: datetime) -> dict[str, Any]:
+def pendencia_ambigua(evento: EventoSolto, ligacao: Ligacao, agora: datetime) -> dict[str, Any]:
+    """O recibo cujo id é de mais de uma mensagem: uma pessoa escolhe."""
     return pendencia(
         TipoDeExcecao.CORRELACAO_AMBIGUA,
         alvo_do_evento(evento.id),
@@ -276,7 +274,7 @@ def _pendencia_ambigua(evento: EventoSolto, correlacao: Correlacao, agora: datet
         agora,
         evento_id=evento.id,
         detalhe=f"o id externo {evento.id_externo} é de mais de uma mensagem",
-        dicas=[{"mensagem": mensagem} for mensagem in correlacao.candidatas],
+        dicas=[{"mensagem": mensagem} for mensagem in ligacao.candidatas],
     )
 
 

@@ -1,8 +1,8 @@
 """O SQL dos recibos. Cada função é uma ida ao banco, dentro da transação de quem chama.
 
-Ordem das travas, em todo caminho e sempre com as chaves ordenadas: evento novo (só quem o insere o vê),
-mensagens, eventos que já existiam, projeções, exceções. Quem já esperou por um evento ou por uma exceção
-não volta a esperar por mensagens: é o que impede dois workers, ou um worker e uma pessoa, de se travarem.
+Ordem das travas, em todo caminho e sempre com as chaves ordenadas: mensagens, eventos (os novos e os que já
+existiam), projeções, exceções. Quem já esperou por um evento ou por uma exceção não volta a esperar por mensagens:
+é o que impede dois workers, ou um worker e uma pessoa, de se travarem.
 """
 
 from collections.abc import Sequence
@@ -51,6 +51,7 @@ SQL_LER_RECEPCOES = """
 """
 
 _COLUNAS_DO_EVENTO = {
+    "id": "bigint",
     "integracao_id": "bigint",
     "chave": "text",
     "conteudo": "text",
@@ -78,20 +79,31 @@ _COLUNAS_DO_EVENTO = {
     "versao_do_leitor": "smallint",
     "versao_das_regras": "integer",
     "qtd_recepcoes": "integer",
+    "mensagem_id": "bigint",
+    "papel": "text",
+}
+# Quem grava pode já ter reservado o id (o papel e a projeção o citam); senão, nasce aqui.
+_VALORES = {
+    "id": "coalesce(id, nextval('dlr_eventologico_id_seq'))",
+    "qtd_recepcoes": "coalesce(qtd_recepcoes, 0)",
 }
 _COLUNAS = ", ".join(_COLUNAS_DO_EVENTO)
 _TIPOS = ", ".join(f"{coluna} {tipo}" for coluna, tipo in _COLUNAS_DO_EVENTO.items())
 
+SQL_RESERVAR_IDS = """
+    SELECT nextval('dlr_eventologico_id_seq') FROM generate_series(1, %(quantos)s)
+"""
+
 SQL_GRAVAR_EVENTOS = f"""
     INSERT INTO dlr_eventologico ({_COLUNAS})
-    SELECT {_COLUNAS.replace("qtd_recepcoes", "coalesce(qtd_recepcoes, 0)")}
+    SELECT {", ".join(_VALORES.get(coluna, coluna) for coluna in _COLUNAS_DO_EVENTO)}
     FROM json_to_recordset(%(linhas)s::json) AS r({_TIPOS})
     ORDER BY integracao_id, chave COLLATE "C"
     ON CONFLICT (integracao_id, chave) DO NOTHING
     RETURNING id
 """
 
-# Depois do INSERT, noutra consulta: em READ COMMITTED ela vê também o que outro worker acabou de gravar.
+# Nunca na consulta do INSERT: em READ COMMITTED, uma nova vê também o que outro worker acabou de gravar.
 SQL_BUSCAR_EVENTOS = """
     SELECT e.id, e.integracao_id, e.chave, e.conteudo, e.mensagem_id, e.recepcao_id, e.indice
     FROM dlr_eventologico e
@@ -180,8 +192,16 @@ SQL_TRAVAR_MENSAGENS = """
 """
 
 SQL_EVENTOS_DAS_MENSAGENS = """
-    SELECT mensagem_id, id, estado, final, parte, papel FROM dlr_eventologico
+    SELECT mensagem_id, id, recepcao_id, indice, estado, final, parte, papel FROM dlr_eventologico
     WHERE mensagem_id = ANY(%(ids)s) ORDER BY mensagem_id, recepcao_id, indice
+"""
+
+# Pelo ORM, dois mil ids viravam dois mil parâmetros escritos na consulta: um décimo do tempo do worker.
+SQL_PARTES_DAS_MENSAGENS = """
+    SELECT mensagem_id, parte FROM dlr_identificadorexterno WHERE mensagem_id = ANY(%(ids)s)
+"""
+SQL_DECISOES_DAS_MENSAGENS = """
+    SELECT mensagem_id, parte, estado FROM dlr_decisaodefinal WHERE mensagem_id = ANY(%(ids)s) ORDER BY id
 """
 
 SQL_GRAVAR_PROJECOES = """
@@ -253,6 +273,12 @@ def ler_recepcoes(ids: Sequence[int]) -> list[tuple[Any, ...]]:
     """As recepções, em ordem de chegada, com os bytes como vieram."""
     with cursor_direto() as cursor:
         return cursor.execute(SQL_LER_RECEPCOES, {"ids": list(ids)}, binary=True).fetchall()
+
+
+def reservar_ids(quantos: int) -> list[int]:
+    """Ids de eventos lógicos por nascer, em ordem crescente. Os que não forem usados não voltam."""
+    with cursor_direto() as cursor:
+        return [id_ for (id_,) in cursor.execute(SQL_RESERVAR_IDS, {"quantos": quantos})]
 
 
 def executar(

@@ -1,13 +1,14 @@
 """Abrir e fechar exceções sem gente: a causa apareceu, a causa sumiu. O que pessoas fazem está em `excecoes.py`."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 import orjson
 
 from config.banco.cursor import cursor_direto
-from dlr.gravacao import executar
+from dlr.gravacao import consultar_por_ids, executar
 from dlr.models import TipoDeExcecao
 
 # A descartada fica descartada (uma pessoa já olhou esta mesma causa); a resolvida reabre se a causa voltou.
@@ -50,6 +51,11 @@ SQL_FECHAR = """
     RETURNING excecao_id
 """
 
+# As abertas são poucas: perguntar por elas custa menos que tentar fechar todas as que podiam existir.
+SQL_ABERTAS = """
+    SELECT alvo, tipo FROM dlr_excecao WHERE situacao = 'aberta' AND mensagem_id = ANY(%(ids)s)
+"""
+
 DETALHE_CARACTERES = 1_000
 
 
@@ -83,6 +89,14 @@ def abrir(linhas: Iterable[dict[str, Any]]) -> int:
     """Abre as que ainda não estão abertas; devolve quantas abriu agora."""
     unicas = {(linha["tipo"], linha["alvo"]): linha for linha in linhas}
     return len(executar(SQL_ABRIR, list(unicas.values())))
+
+
+def buscar_abertas(mensagens: Sequence[int]) -> dict[str, list[TipoDeExcecao]]:
+    """As exceções abertas destas mensagens, por alvo. Com as mensagens travadas, ninguém abre outra."""
+    abertas: dict[str, list[TipoDeExcecao]] = defaultdict(list)
+    for alvo, tipo in consultar_por_ids(SQL_ABERTAS, mensagens):
+        abertas[alvo].append(TipoDeExcecao(tipo))
+    return abertas
 
 
 def fechar(alvos: Iterable[tuple[TipoDeExcecao, str, str]], agora: datetime) -> int:

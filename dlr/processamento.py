@@ -6,46 +6,24 @@ Não enfileira nada: devolve os eventos que ficaram soltos, para serem conferido
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils import timezone
 
-from dlr.amarracao import EventoSolto, atar
 from dlr.contagem import somar_recepcoes
 from dlr.dominio.recibo import Chamada
-from dlr.gravacao import (
-    SQL_ANTECIPAR_EVENTOS,
-    SQL_BUSCAR_EVENTOS,
-    SQL_GRAVAR_EVENTOS,
-    SQL_GRAVAR_OCORRENCIAS,
-    executar,
-    ler_recepcoes,
-)
+from dlr.gravacao import SQL_GRAVAR_OCORRENCIAS, executar, ler_recepcoes
 from dlr.integracoes import Elenco
 from dlr.leitura import DETALHE_CARACTERES, ItemLido, RecepcaoLida, ler_recepcao, limpar
-from dlr.materializacao import materializar
+from dlr.materializacao import gravar
 from dlr.models import RecepcaoPendente, TipoDeExcecao
+from dlr.nascimento import EventoGravado, Gravados, evento_do, nascer
 from dlr.pendencias import abrir, alvo_da_ocorrencia, alvo_da_reutilizacao, alvo_do_evento, pendencia
 from ingestao.caixa import Caixa
 
 PESO_POR_VEZ = 2_000  # recibos por transação: ~0,3 s de travas
 
 REUTILIZADO = "id de evento reutilizado com outro conteúdo"
-
-ChaveDoEvento = tuple[int, str]
-
-
-class EventoGravado(NamedTuple):
-    """Um evento lógico como está no banco, depois de gravados os desta transação."""
-
-    id: int
-    conteudo: str
-    mensagem_id: int | None
-    recepcao_id: int
-    indice: int
-
-
-Gravados = dict[ChaveDoEvento, EventoGravado]
 
 
 def aplicar_recepcoes(linhas: Sequence[tuple[Any, ...]]) -> list[int]:
@@ -54,19 +32,12 @@ def aplicar_recepcoes(linhas: Sequence[tuple[Any, ...]]) -> list[int]:
     recepcoes = [montar_recepcao(linha) for linha in ler_recepcoes([linha[2] for linha in linhas])]
     elenco = Elenco(recepcao.integracao_id for recepcao in recepcoes)
     itens = [item for r in recepcoes for item in ler_recepcao(r, elenco.vista(r.integracao_id))]
-    gravados, novos = _gravar_eventos(itens)
-    soltos = [
-        EventoSolto(gravados[chave].id, chave[0], item.linha["id_externo"])
-        for chave, item in primeiros_itens(itens).items()
-        if gravados[chave].id in novos and item.linha is not None
-    ]
-    das_repeticoes = {gravado.mensagem_id for gravado in gravados.values() if gravado.mensagem_id is not None}
-    amarra = atar(soltos, elenco, agora, travar=das_repeticoes)
-    _gravar_ocorrencias(itens, gravados, novos)
-    materializar({*amarra.mensagens, *antecipar(itens, gravados)}, agora)
-    abrir(_pendencias(itens, gravados, novos, agora))
+    nascimento = nascer(itens, elenco, agora)
+    _gravar_ocorrencias(itens, nascimento.gravados, nascimento.novos)
+    gravar(nascimento.recalculo, agora)
+    abrir(_pendencias(itens, nascimento.gravados, nascimento.novos, agora))
     somar_recepcoes((recepcao.integracao_id, recepcao.recebida_em) for recepcao in recepcoes)
-    return [evento.id for evento in soltos if evento.id not in amarra.atados]
+    return nascimento.soltos
 
 
 def montar_recepcao(linha: tuple[Any, ...]) -> RecepcaoLida:
@@ -76,66 +47,6 @@ def montar_recepcao(linha: tuple[Any, ...]) -> RecepcaoLida:
         metodo=metodo, url=url, consulta=bytes(consulta), cabecalhos=cabecalhos, corpo=bytes(corpo)
     )
     return RecepcaoLida(id=id_, integracao_id=integracao_id, recebida_em=recebida_em, chamada=chamada)
-
-
-def primeiros_itens(itens: Sequence[ItemLido]) -> dict[ChaveDoEvento, ItemLido]:
-    """O primeiro item de cada evento lógico, em ordem de recepção."""
-    primeiros: dict[ChaveDoEvento, ItemLido] = {}
-    for item in itens:
-        if item.linha is not None:
-            primeiros.setdefault((item.linha["integracao_id"], item.linha["chave"]), item)
-    return primeiros
-
-
-def _gravar_eventos(itens: Sequence[ItemLido]) -> tuple[Gravados, set[int]]:
-    """Grava os eventos que ainda não existem; devolve todos, como estão no banco, e os ids dos novos."""
-    primeiros = primeiros_itens(itens)
-    contas = _contar_recepcoes(itens, primeiros)
-    linhas = [
-        {**item.linha, "qtd_recepcoes": contas[chave]}
-        for chave, item in primeiros.items()
-        if item.linha is not None
-    ]
-    novos = {id_ for (id_,) in executar(SQL_GRAVAR_EVENTOS, linhas)}
-    chaves = [{"integracao_id": integracao_id, "chave": chave} for integracao_id, chave in primeiros]
-    return buscar_gravados(chaves), novos
-
-
-def _contar_recepcoes(
-    itens: Sequence[ItemLido], primeiros: dict[ChaveDoEvento, ItemLido]
-) -> Counter[ChaveDoEvento]:
-    """Quantos itens desta transação contam o mesmo que o primeiro de cada evento lógico."""
-    contas: Counter[ChaveDoEvento] = Counter()
-    for item in itens:
-        if item.linha is not None:
-            chave = item.linha["integracao_id"], item.linha["chave"]
-            primeiro = primeiros[chave].linha
-            contas[chave] += primeiro is not None and primeiro["conteudo"] == item.linha["conteudo"]
-    return contas
-
-
-def buscar_gravados(chaves: Sequence[dict[str, Any]]) -> Gravados:
-    """Os eventos lógicos destas chaves (`integracao_id`, `chave`), como estão no banco."""
-    return {
-        (integracao_id, chave): EventoGravado(id_, *resto)
-        for id_, integracao_id, chave, *resto in executar(SQL_BUSCAR_EVENTOS, chaves)
-    }
-
-
-def antecipar(itens: Sequence[ItemLido], gravados: Gravados) -> set[int]:
-    """Corrige a primeira recepção dos eventos que outro worker gravou antes; devolve as mensagens deles."""
-    linhas = [
-        {
-            "id": gravados[chave].id,
-            "recepcao_id": item.recepcao.id,
-            "indice": item.indice,
-            "recebido_em": item.recepcao.recebida_em,
-        }
-        for chave, item in primeiros_itens(itens).items()
-        if evento_do(item, gravados) is not None
-        and (item.recepcao.id, item.indice) < (gravados[chave].recepcao_id, gravados[chave].indice)
-    ]
-    return {id_ for (id_,) in executar(SQL_ANTECIPAR_EVENTOS, linhas) if id_ is not None}
 
 
 def _gravar_ocorrencias(itens: Sequence[ItemLido], gravados: Gravados, novos: set[int]) -> None:
@@ -162,14 +73,6 @@ def _gravar_ocorrencias(itens: Sequence[ItemLido], gravados: Gravados, novos: se
     contas = Counter(linha["evento_id"] for linha in linhas if linha["evento_id"] in novos)
     contadas = [{"evento_id": id_, "quantas": quantas} for id_, quantas in contas.items()]
     executar(SQL_GRAVAR_OCORRENCIAS, linhas, contadas=contadas)
-
-
-def evento_do(item: ItemLido, gravados: Gravados) -> int | None:
-    """O evento lógico do item; None se ilegível, ou se o id de evento já é de outro conteúdo."""
-    if item.linha is None:
-        return None
-    gravado = gravados[item.linha["integracao_id"], item.linha["chave"]]
-    return gravado.id if gravado.conteudo == item.linha["conteudo"] else None
 
 
 def _pendencias(

@@ -22,17 +22,14 @@ from dlr.integracoes import Elenco
 from dlr.leitura import DETALHE_CARACTERES, ItemLido, ler_recepcao, limpar
 from dlr.models import AcaoDeExcecao, EventoLogico, Excecao, Ocorrencia, SituacaoDaExcecao, TipoDeExcecao
 from dlr.models.evento import ESPERANDO
+from dlr.nascimento import Gravados, antecipar, buscar_gravados, primeiros_itens
 from dlr.pendencias import abrir, alvo_da_ocorrencia, alvo_do_evento, fechar
 from dlr.processamento import (
     REUTILIZADO,
-    Gravados,
-    antecipar,
-    buscar_gravados,
     montar_recepcao,
     pendencia_ilegivel,
     pendencia_nao_mapeado,
     pendencia_reutilizado,
-    primeiros_itens,
 )
 
 LIDOS = (
@@ -52,15 +49,14 @@ def reler_recepcoes(ids: Sequence[int], agora: datetime) -> list[int]:
     itens = [item for r in recepcoes for item in ler_recepcao(r, elenco.vista(r.integracao_id))]
     primeiros = primeiros_itens(itens)
     executar(SQL_GRAVAR_EVENTOS, [item.linha for item in primeiros.values() if item.linha is not None])
-    chaves = [{"integracao_id": integracao_id, "chave": chave} for integracao_id, chave in primeiros]
-    gravados = buscar_gravados(chaves)
+    gravados = buscar_gravados(primeiros)
     ausentes = _donos_ausentes(primeiros, gravados, ids)
     if ausentes:
         return reler_recepcoes(sorted({*ids, *ausentes}), agora)
     ocorrencias = _ocorrencias_de(ids)
     _travar(gravados, ocorrencias)
-    atingidas = antecipar(itens, gravados)
-    gravados = buscar_gravados(chaves)
+    atingidas = antecipar(primeiros, gravados)
+    gravados = buscar_gravados(primeiros)
     donos = {_posicao(i): i for i in itens if i.linha and _posicao(i) == _dono(i, gravados)}
     reutilizados = [i for i in itens if i.linha is not None and _e_reutilizado(i, gravados, donos)]
     atingidas |= _reapontar(itens, gravados, reutilizados, ocorrencias, agora)

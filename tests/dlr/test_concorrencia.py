@@ -16,7 +16,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from dlr import amarracao, excecoes, gravacao, materializacao
+from dlr import amarracao, excecoes, gravacao, materializacao, nascimento
 from dlr.excecoes import AcaoImpossivel, Ato
 from dlr.models import EventoLogico, Excecao, Mensagem, Ocorrencia, Projecao, Recepcao, RecepcaoPendente
 from dlr.processamento import CAIXA_DE_RECEPCOES
@@ -67,7 +67,8 @@ def vagar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(amarracao, "_buscar_candidatas", devagar(amarracao._buscar_candidatas))
     monkeypatch.setattr(amarracao, "_soltos_que_falam_de", devagar(amarracao._soltos_que_falam_de))
-    monkeypatch.setattr(materializacao, "calcular", devagar(materializacao.calcular))
+    monkeypatch.setattr(materializacao, "_projetar_todas", devagar(materializacao._projetar_todas))
+    monkeypatch.setattr(nascimento, "buscar_gravados", devagar(nascimento.buscar_gravados))
     return
 
 
@@ -149,6 +150,40 @@ def test_cem_copias_em_paralelo_sao_cem_recepcoes_um_evento_e_um_efeito(
     assert Projecao.objects.get().sustentam == [evento.pk]
     assert evento.recepcao_id == Recepcao.objects.order_by("pk").values_list("pk", flat=True)[0]
     assert not Excecao.objects.exists() and not impasses
+
+
+def test_o_mesmo_evento_gravado_por_outro_worker_no_meio_conta_uma_vez_e_a_primeira_recepcao_manda(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """O outro aplica a segunda cópia depois de o primeiro ter visto que o evento não existia."""
+    ligada = criar("no-meio", "padrao")
+    for _ in range(2):
+        receber(ligada, recibo("x1", "DELIVERED"), recibo("x2", "ENROUTE"))
+    primeira, segunda = RecepcaoPendente.objects.order_by("id").values_list("id", "recepcao_id")
+    original = nascimento.reservar_ids
+
+    def aplicar_so(pendente: int) -> None:
+        CAIXA_DE_RECEPCOES._aplicar_pendentes([], 1, fila.Balanco(), somente=[pendente])
+
+    def depois_do_outro(quantos: int) -> list[int]:
+        monkeypatch.setattr(nascimento, "reservar_ids", original)
+        juntos(lambda: aplicar_so(segunda[0]))
+        return original(quantos)
+
+    monkeypatch.setattr(nascimento, "reservar_ids", depois_do_outro)
+    aplicar_so(primeira[0])
+    assert not RecepcaoPendente.objects.exists()
+    eventos = EventoLogico.objects.order_by("indice").values_list(
+        "id_externo", "recepcao_id", "qtd_recepcoes"
+    )
+    assert list(eventos) == [("x1", primeira[1], 2), ("x2", primeira[1], 2)]
+    ocorrencias = Ocorrencia.objects.order_by("recepcao_id", "indice").values_list("recepcao_id", "repeticao")
+    assert sorted(ocorrencias) == sorted(
+        [(primeira[1], True), (primeira[1], True), (segunda[1], False), (segunda[1], False)]
+    )
+    inscrever(ligada, enviada("m1", "x1"), enviada("m2", "x2"))
+    assert estado_de("m1") == ("DELIVERED", True, "final")
+    assert estado_de("m2") == ("ENROUTE", False, "intermediario")
 
 
 @pytest.mark.parametrize("semente", range(4))
