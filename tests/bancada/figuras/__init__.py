@@ -51,6 +51,11 @@ FIGURAS = (
         medir=crescimento.medidor(guardados=1_000_000),
     ),
     Figura(
+        nome="crescimento_10m",
+        explicacao="o mesmo, sobre 10 milhões",
+        medir=crescimento.medidor(guardados=10_000_000),
+    ),
+    Figura(
         nome="retencao",
         explicacao="p95 (ms) do aceite enquanto a retenção apaga 1 milhão ÷ p95 sem ela",
         medir=retencao.medir,

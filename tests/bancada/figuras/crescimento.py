@@ -1,4 +1,4 @@
-"""`crescimento_1m`: a vazão em lotes de 50 com o banco cheio, contra a mesma com ele vazio."""
+"""`crescimento_1m` e `crescimento_10m`: a vazão em lotes de 50 com o banco cheio, contra a mesma com ele vazio."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ def medidor(*, guardados: int) -> Callable[[Bancada, str], Medida]:
     def medir(bancada: Bancada, nome: str) -> Medida:
         """Todas as rodadas com o banco vazio, depois o acervo, depois todas com ele cheio.
 
-        É a exceção à alternância: encher um milhão a cada rodada levaria mais que medir.
+        É a exceção à alternância: encher milhões a cada rodada levaria mais que medir.
         """
         eventos.aquecer(bancada, POR_LOTE)
         vazio = _medir_rodadas(bancada, nome, "vazio", esvaziar=True)
