@@ -19,8 +19,8 @@ class Uso(models.Model):
     quantidade_recusados = models.PositiveBigIntegerField("recusados", default=0, db_default=0)
 
     class Meta:
-        verbose_name = "uso"
-        verbose_name_plural = "uso"
+        verbose_name = "dia de uso"
+        verbose_name_plural = "dias de uso"
         ordering = ["-dia", "aplicativo_id"]
         constraints = [models.UniqueConstraint(fields=["aplicativo", "dia"], name="uso_unico_no_dia")]
         indexes = [models.Index(fields=["-dia", "aplicativo"], name="uso_por_dia")]

@@ -22,7 +22,7 @@ MENU = (
             ("Contestações", "gavel", "ingestao", "pedido"),
             ("Dispositivos", "videocam", "ingestao", "dispositivo"),
             ("Medidas", "monitoring", "ingestao", "medidadecaptura"),
-            ("Conflitos e inválidos", "rule", "ingestao", "capturarecusada"),
+            ("Capturas recusadas", "rule", "ingestao", "capturarecusada"),
             ("Descartes", "delete_sweep", "ingestao", "relatodedescarte"),
             ("Chamadas recusadas", "block", "ingestao", "recusadecaptura"),
         ),

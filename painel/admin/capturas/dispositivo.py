@@ -177,7 +177,7 @@ class DispositivoAdmin(VidaDeDispositivo):
             "listas": [
                 ("Capturas", ligar("gravadas", "")),
                 ("Contestações", visao.lista(Pedido, dispositivo=aparelho.pk)),
-                ("Conflitos e inválidos", ligar("recusados", "")),
+                ("Capturas recusadas", ligar("recusados", "")),
                 ("Descartes", ligar("descartes", "")),
             ],
             "esperando": Pedido.objects.filter(

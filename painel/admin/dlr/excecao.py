@@ -93,6 +93,7 @@ class ExcecaoAdmin(ComRevelacao, AtosDeExcecao):
         lista = super().get_changelist_instance(request)
         grupos, ha_mais = agrupar_excecoes_abertas()
         lista.grupos, lista.ha_mais_grupos = mostrar_grupos(grupos), ha_mais
+        lista.grupos_de_fora = max(0, len(grupos) - GRUPOS_MOSTRADOS)
         quantas = {(grupo.integracao_id, grupo.tipo): grupo.quantas for grupo in grupos}
         for excecao in lista.result_list:
             excecao.iguais = quantas.get((excecao.integracao_id, excecao.tipo))
