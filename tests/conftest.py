@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from django.test import override_settings
 
 from config import contagem
 
@@ -28,6 +29,13 @@ def contas_so_deste_processo() -> None:
     """A pasta das contas leva o número do pai, que com `-n` é o mesmo para todos os processos dos testes."""
     contagem.PASTA = contagem.RAIZ_DAS_CONTAS / str(os.getpid())
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(contagem.PASTA)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def senhas_baratas() -> Iterator[None]:
+    """Um milhão de voltas por senha, como em produção, seriam meio segundo de cada login dos testes."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(scope="session")
