@@ -1,7 +1,7 @@
 """Plugin do pytest: como o `-n` reparte os testes entre os processos (`make test`).
 
-Um arquivo inteiro vai para um processo só, com os servidores que ele sobe; e arquivos que usam o mesmo servidor
-caro vão juntos. Os que mais demoram saem primeiro: deixados para o fim, um processo trabalharia sozinho.
+Um arquivo inteiro vai para um processo só, e o processo continua na pasta em que está: o servidor que ela sobe já está
+de pé. As pastas que mais demoram saem primeiro: deixadas para o fim, um processo trabalharia sozinho.
 """
 
 import os
@@ -9,15 +9,12 @@ import os
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
+COM_SERVIDOR = ("tests/navegador", "tests/falhas")
 JUNTOS = {  # o servidor demonstrado leva meio minuto para encher: um para os dois
     "tests/painel/test_demonstracao.py": "tests/navegador/test_passeios.py",
 }
-PRIMEIRO = (
-    "tests/navegador/",
-    "tests/falhas/",
-    "tests/test_esquema.py",
-)  # o resto, na ordem do pytest-django
 
 
 def onde_fica(nodeid: str) -> str:
@@ -26,11 +23,30 @@ def onde_fica(nodeid: str) -> str:
     return JUNTOS.get(arquivo, arquivo)
 
 
+def pasta_de(grupo: str) -> str:
+    """A pasta cujo servidor o grupo usa; vazio para os que só usam os do processo."""
+    return next((pasta for pasta in COM_SERVIDOR if grupo.startswith(f"{pasta}/")), "")
+
+
 class PorArquivo(LoadFileScheduling):
-    """A repartição por arquivo do xdist, na ordem da coleta, com os que andam juntos."""
+    """A repartição por arquivo do xdist; cada processo prefere a sua pasta, depois uma em que não haja ninguém."""
 
     def _split_scope(self, nodeid: str) -> str:
         return onde_fica(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if escolhido := self._escolher(node):
+            self.workqueue.move_to_end(escolhido, last=False)
+        super()._assign_work_unit(node)
+
+    def _escolher(self, node: WorkerController) -> str | None:
+        atuais = {n: pasta_de(next(reversed(grupos))) for n, grupos in self.assigned_work.items() if grupos}
+        minha = atuais.pop(node, None)
+        ocupadas = set(atuais.values())
+        na_fila = [(pasta_de(grupo), grupo) for grupo in self.workqueue]
+        preferidos = [grupo for pasta, grupo in na_fila if pasta == minha]
+        preferidos += [grupo for pasta, grupo in na_fila if pasta not in ocupadas]
+        return preferidos[0] if preferidos else None
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> PorArquivo:
@@ -43,4 +59,4 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> PorArqu
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: not onde_fica(item.nodeid).startswith(PRIMEIRO))
+        items.sort(key=lambda item: not pasta_de(onde_fica(item.nodeid)))
