@@ -11,7 +11,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-COM_SERVIDOR = ("tests/navegador", "tests/falhas")
+COM_SERVIDOR = ("tests/navegador/", "tests/falhas/", "tests/painel/inicio/test_ao_vivo.py")
 JUNTOS = {  # o servidor demonstrado leva meio minuto para encher: um para os dois
     "tests/painel/test_demonstracao.py": "tests/navegador/test_passeios.py",
 }
@@ -24,8 +24,8 @@ def onde_fica(nodeid: str) -> str:
 
 
 def pasta_de(grupo: str) -> str:
-    """A pasta cujo servidor o grupo usa; vazio para os que só usam os do processo."""
-    return next((pasta for pasta in COM_SERVIDOR if grupo.startswith(f"{pasta}/")), "")
+    """O lugar cujo servidor o grupo usa; vazio para os que só usam os do processo."""
+    return next((pasta for pasta in COM_SERVIDOR if grupo.startswith(pasta)), "")
 
 
 class PorArquivo(LoadFileScheduling):
