@@ -34,8 +34,10 @@ $(VENV)/.teste: requirements-teste.lock | $(VENV)/bin/python
 run: $(VENV)/.local
 	@exec $(PY) manage.py local
 
+# Três processos para dois núcleos: boa parte do tempo é espera por um servidor que cai e volta.
+PROCESSOS ?= 3
 test: lint tipos contratos navegador npm
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(PROCESSOS)
 
 lint: $(VENV)/.teste
 	$(PY) -m ruff format --check .

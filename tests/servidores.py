@@ -2,6 +2,9 @@
 
 É um plugin (`-p tests.servidores`) e não um conftest porque o pytest-django lê `DATABASES` antes de
 carregar os conftest. Com DATABASE_URL e REDIS_URL no ambiente, usa esses e não sobe nada.
+
+Com `-n`, cada processo do xdist sobe os seus e só conhece os seus: um esvazia o Valkey a cada teste, e o outro
+não pode notar. Quem reparte não roda teste algum, e não sobe nada.
 """
 
 import atexit
@@ -23,10 +26,7 @@ _no_ar = ExitStack()
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     os.environ.setdefault("LASTRO_SEGREDO", "segredo-so-dos-testes-" + "0" * 32)
     os.environ.setdefault("LASTRO_LOCAL", "1")
-    if (
-        not {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys()
-        and "--collect-only" not in early_config.invocation_params.args
-    ):
+    if _precisa_de_servidores(early_config):
         pasta = Path(tempfile.mkdtemp(prefix="lastro-testes-", dir="/tmp"))
         pasta.chmod(0o755)  # como root, o PostgreSQL roda com outro usuário e precisa atravessar a pasta
         _no_ar.callback(shutil.rmtree, pasta, ignore_errors=True)
@@ -35,6 +35,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         os.environ.setdefault("REDIS_URL", enderecos.redis_url)
         os.environ["LASTRO_DADOS"] = str(pasta / "dados")
     return (yield)
+
+
+def _precisa_de_servidores(config: pytest.Config) -> bool:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        for alheio in ("DATABASE_URL", "REDIS_URL"):  # os de fora seriam um só para todos
+            os.environ.pop(alheio, None)
+        return True
+    so_reparte = bool(getattr(config.known_args_namespace, "numprocesses", None))
+    so_lista = "--collect-only" in config.invocation_params.args
+    return not (so_reparte or so_lista or {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys())
 
 
 def pytest_unconfigure() -> None:

@@ -5,6 +5,7 @@ caminho (uma pasta sob um `/root` 0700, por exemplo), usa-se `/var/lib/lastro/<r
 `<dados>/servidores-em` diz qual é: os dados não mudam de lugar se as permissões mudarem depois.
 """
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -108,7 +109,7 @@ def _conferir_base(dados: Path, base: Path) -> Path:
 
 
 def _criar_raiz() -> None:
-    if not RAIZ_SISTEMA.exists():
+    with contextlib.suppress(FileExistsError):  # outro processo pode criá-la ao mesmo tempo
         RAIZ_SISTEMA.mkdir(parents=True)
         RAIZ_SISTEMA.chmod(0o755)  # pasta nossa e nova: não depende do umask de quem chamou
     estado = RAIZ_SISTEMA.lstat()
@@ -167,8 +168,17 @@ def alcancar_binarios(
                 shutil.copytree(origem, provisorio / origem.name, copy_function=_copiar_legivel)
         for pasta in (provisorio, *(p for p in provisorio.rglob("*") if p.is_dir())):
             pasta.chmod(0o755)
-        provisorio.rename(destino)
+        _por_no_lugar(provisorio, destino)
     return destino / programa.relative_to(raiz_original)
+
+
+def _por_no_lugar(provisorio: Path, destino: Path) -> None:
+    try:
+        provisorio.rename(destino)
+    except OSError:
+        if not destino.exists():
+            raise
+        shutil.rmtree(provisorio)  # outro processo acabou a mesma cópia antes: a dele serve
 
 
 def _copiar_legivel(origem: str, copia: str) -> str:

@@ -4,6 +4,8 @@ import os
 import pwd
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -158,6 +160,33 @@ def test_binarios_fora_de_alcance_sao_copiados_uma_vez(fechada: Path, raiz_siste
     assert (copia.parents[2] / "pacote.libs" / "libx.so").exists()
     programa.write_text("outro")
     assert alcancar_binarios((pacote, bibliotecas), "1.0", programa, alheio()).read_text() == "#!/bin/sh\n"
+
+
+def test_varios_processos_no_primeiro_inicio_acabam_com_a_mesma_copia(
+    raiz_sistema: Path, fechada: Path
+) -> None:
+    pacote = fechada / "pacote"
+    pacote.mkdir()
+    for n in range(300):  # para que as cópias se cruzem
+        (pacote / f"lib{n}.so").write_bytes(bytes(10_000))
+    (pacote / "programa").write_text("#!/bin/sh\n")
+    codigo = (
+        "import sys; from pathlib import Path; from config.embutido import pastas;"
+        "from tests.config.test_embutido_pastas import alheio;"
+        "pastas.RAIZ_SISTEMA = Path(sys.argv[1]); pacote = Path(sys.argv[2]); input();"
+        "print(pastas.alcancar_binarios((pacote,), '1.0', pacote / 'programa', alheio()))"
+    )
+    comando = [sys.executable, "-c", codigo, str(raiz_sistema), str(pacote)]
+    processos = [
+        subprocess.Popen(comando, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    for processo in processos:
+        assert processo.stdin is not None
+        processo.stdin.write("já\n")
+        processo.stdin.flush()
+    saidas = [processo.communicate(timeout=60)[0].strip() for processo in processos]
+    assert saidas == [str(raiz_sistema / "binarios-1.0" / "pacote" / "programa")] * 4
+    assert [pasta.name for pasta in raiz_sistema.iterdir()] == ["binarios-1.0"]
 
 
 def test_caminho_longo_poe_os_soquetes_numa_pasta_curta(area: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,25 +14,7 @@ from django.utils import timezone
 from dlr import autenticacao
 from dlr.models import Integracao, Recepcao, RecepcaoPendente, RecusaDeCallback
 from tests.dlr.conftest import Ligada, criar, esquecer
-
-CORPO = b'{"id_externo": "x1", "estado": "DELIVERED"}'
-
-
-def recusas() -> dict[str, int]:
-    return dict(RecusaDeCallback.objects.values_list("motivo", "quantidade"))
-
-
-def recusada(resposta: Any, status: int, codigo: str) -> None:
-    """Recusada, contada e sem deixar evidência."""
-    assert (resposta.status_code, resposta.json()["codigo"]) == (status, codigo)
-    assert not Recepcao.objects.exists() and not RecepcaoPendente.objects.exists()
-    assert recusas()[codigo] == 1
-
-
-def postar(client: Client, url: str, corpo: bytes = CORPO, **cabecalhos: str) -> Any:
-    headers = {nome.replace("_", "-"): valor for nome, valor in cabecalhos.items()}
-    return client.post(url, corpo, content_type="application/json", headers=headers)
-
+from tests.dlr.porta import CORPO, postar, recusada, recusas
 
 # ---- o token
 

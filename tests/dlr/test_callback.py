@@ -10,26 +10,9 @@ from django.utils import timezone
 
 from config.chegada import Chegada, Pedido
 from dlr import atendimento, gravacao, porta
-from dlr.models import Recepcao, RecepcaoPendente, RecusaDeCallback
+from dlr.models import Recepcao, RecepcaoPendente
 from tests.dlr.conftest import Chamar, Ligada, criar, esquecer, recibo
-
-CORPO = b'{"id_externo": "x1", "estado": "DELIVERED"}'
-
-
-def recusas() -> dict[str, int]:
-    return dict(RecusaDeCallback.objects.values_list("motivo", "quantidade"))
-
-
-def recusada(resposta: Any, status: int, codigo: str) -> None:
-    """Recusada, contada e sem deixar evidência."""
-    assert (resposta.status_code, resposta.json()["codigo"]) == (status, codigo)
-    assert not Recepcao.objects.exists() and not RecepcaoPendente.objects.exists()
-    assert recusas()[codigo] == 1
-
-
-def postar(client: Client, url: str, corpo: bytes = CORPO, **cabecalhos: str) -> Any:
-    headers = {nome.replace("_", "-"): valor for nome, valor in cabecalhos.items()}
-    return client.post(url, corpo, content_type="application/json", headers=headers)
+from tests.dlr.porta import CORPO, postar, recusada, recusas
 
 
 def test_a_recepcao_guarda_os_bytes_a_consulta_a_hora_e_so_os_cabecalhos_da_lista(

@@ -10,8 +10,10 @@ from django.test import Client
 
 from ingestao.caixa import Balanco
 from ingestao.eventos.processamento import CAIXA_DE_LOTES
-from ingestao.models import Aplicativo
+from ingestao.models import Aplicativo, Recusa
 
+Postar = Callable[..., Any]
+Processar = Callable[[], Balanco]
 ORIGEM = "https://exemplo.com.br"
 
 
@@ -21,7 +23,7 @@ def aplicativo(db: None) -> Aplicativo:
 
 
 @pytest.fixture
-def postar(client: Client, aplicativo: Aplicativo) -> Callable[..., Any]:
+def postar(client: Client, aplicativo: Aplicativo) -> Postar:
     """Posta um lote (ou um corpo cru) como um navegador faria."""
 
     def postar(
@@ -53,7 +55,7 @@ def postar(client: Client, aplicativo: Aplicativo) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def processar(db: None) -> Callable[[], Balanco]:
+def processar(db: None) -> Processar:
     """Aplica o que está na caixa, como o worker faria; falha se algo foi adiado ou estacionado."""
 
     def processar() -> Balanco:
@@ -62,6 +64,11 @@ def processar(db: None) -> Callable[[], Balanco]:
         return balanco
 
     return processar
+
+
+def recusas() -> dict[str, tuple[int, int]]:
+    """As requisições e os eventos recusados, por motivo."""
+    return {r.motivo: (r.quantidade_requisicoes, r.quantidade_eventos) for r in Recusa.objects.all()}
 
 
 _sequencia = iter(range(10**9))

@@ -148,7 +148,7 @@ def abrir(pagina: Page, servidor: ServidorLocal, tela: str, ids: dict[str, Any])
 
 
 @pytest.mark.parametrize("tela", TELAS)
-def test_tela_sem_falha_seria_de_acessibilidade(
+def test_tela_sem_falha_seria_de_acessibilidade_nem_nada_so_para_o_ponteiro(
     dentro: Page, servidor: ServidorLocal, povoado: dict[str, Any], tela: str
 ) -> None:
     abrir(dentro, servidor, tela, povoado)
@@ -160,13 +160,6 @@ def test_tela_sem_falha_seria_de_acessibilidade(
         for no in achado["nodes"]
     ]
     assert graves == []
-
-
-@pytest.mark.parametrize("tela", TELAS)
-def test_nada_responde_so_ao_ponteiro(
-    dentro: Page, servidor: ServidorLocal, povoado: dict[str, Any], tela: str
-) -> None:
-    abrir(dentro, servidor, tela, povoado)
     assert dentro.evaluate(SO_COM_O_PONTEIRO) == []
 
 

@@ -101,7 +101,7 @@ def test_nenhuma_tela_viola_a_politica_de_conteudo(
         if (forma := re.sub(r"/(\d+|[0-9a-f-]{36})(?=/)", "/N", rota)) in vistas:
             continue
         vistas.add(forma)
-        pagina.goto(f"{raiz(servidor)}{rota}", wait_until="networkidle")
+        pagina.goto(f"{raiz(servidor)}{rota}")
         pagina.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         escuta.conferir()
         enderecos = pagina.eval_on_selector_all(

@@ -81,6 +81,9 @@ class Bancada:
         return {item.id_evento: item.motivo for item in self.cliente.fila.quarentena.listar()}
 
 
+Montar = Callable[..., Bancada]
+
+
 @pytest.fixture
 def servidor() -> Iterator[Servidor]:
     with servidor_no_ar() as no_ar:
@@ -117,7 +120,7 @@ def disco_pequeno(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def montar(pasta: Path, relogio: RelogioFalso, servidor: Servidor) -> Iterator[Callable[..., Bancada]]:
+def montar(pasta: Path, relogio: RelogioFalso, servidor: Servidor) -> Iterator[Montar]:
     """Monta uma bancada; chamada de novo, é o processo que reabriu a mesma fila."""
     servidor.mundo.hora_servidor = relogio.agora
     abertas: list[Cliente] = []
@@ -139,7 +142,7 @@ def montar(pasta: Path, relogio: RelogioFalso, servidor: Servidor) -> Iterator[C
 
 
 @pytest.fixture
-def bancada(montar: Callable[..., Bancada]) -> Bancada:
+def bancada(montar: Montar) -> Bancada:
     return montar()
 
 

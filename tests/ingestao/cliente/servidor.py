@@ -44,6 +44,7 @@ class Trocar:
 
 
 Ato = Responder | Cortar | Trocar | None
+ERRO_500 = Responder(status=500, codigo="erro_interno")
 
 
 @dataclass(slots=True)

@@ -9,10 +9,9 @@ import pytest
 from PIL import Image
 
 from ingestao.cliente.mensagens import Pedido
-from tests.ingestao.cliente.conftest import CAIXA, Bancada, desenhar_quadro
+from tests.ingestao.cliente.conftest import CAIXA, Bancada, Montar, desenhar_quadro
 from tests.ingestao.cliente.servidor import Responder
 
-Montar = Callable[..., Bancada]
 GRANDE = 40_000
 
 

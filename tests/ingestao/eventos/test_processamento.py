@@ -1,7 +1,6 @@
 """O que o worker faz com um lote: cada regra, e nada duas vezes."""
 
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,10 +11,7 @@ from hypothesis import strategies as st
 
 from ingestao.eventos.processamento import CAIXA_DE_LOTES, uuid5_texto
 from ingestao.models import Aplicativo, AvisoFranquia, Erro, Evento, Lote, Sessao, Uso
-from tests.ingestao.conftest import evento
-
-Postar = Callable[..., Any]
-Processar = Callable[[], Any]
+from tests.ingestao.conftest import Postar, Processar, evento
 
 
 def ha(**tempo: float) -> str:

@@ -1,5 +1,6 @@
 """O coletor numa página de outra origem, com o servidor e o worker de verdade atrás de um proxy roteirizado."""
 
+import fcntl
 import secrets
 import subprocess
 import uuid
@@ -24,11 +25,19 @@ CRIAR = (
 
 
 @pytest.fixture(scope="package")
-def npm() -> Path:
-    """Os pacotes do `package-lock.json`, conferidos pelo hash. Sem npm, falha."""
-    comando = ["npm", "ci", "--ignore-scripts", "--no-progress"]
-    fim = subprocess.run(comando, cwd=PASTA_NPM, capture_output=True, text=True, timeout=120)
-    assert fim.returncode == 0, fim.stderr
+def npm(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> Path:
+    """Os pacotes do `package-lock.json`, conferidos pelo hash. Sem npm, falha.
+
+    Instala uma vez por corrida: o `npm ci` apaga a pasta antes, e outro processo do `-n` pode estar lendo dela.
+    """
+    instalado = tmp_path_factory.getbasetemp().parent / f"npm-{testrun_uid}"
+    with instalado.with_suffix(".trava").open("w") as trava:
+        fcntl.flock(trava, fcntl.LOCK_EX)
+        if not instalado.exists():
+            comando = ["npm", "ci", "--ignore-scripts", "--no-progress"]
+            fim = subprocess.run(comando, cwd=PASTA_NPM, capture_output=True, text=True, timeout=120)
+            assert fim.returncode == 0, fim.stderr
+            instalado.touch()
     return PASTA_NPM
 
 

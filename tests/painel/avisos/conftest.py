@@ -16,6 +16,7 @@ from painel.avisos import entrega, rodada
 from painel.avisos.assinatura import gerar_segredo
 from painel.models import Canal, DestinoDeAviso
 
+Avisar = Callable[..., int]
 AGORA = datetime(2026, 11, 30, 15, 0, tzinfo=UTC)  # meio-dia em São Paulo
 
 
@@ -97,7 +98,14 @@ def loja(db: None) -> Aplicativo:
 
 
 @pytest.fixture
-def avisar() -> Callable[..., int]:
+def com_dono(loja: Aplicativo) -> Aplicativo:
+    loja.franquia, loja.emails_de_aviso = 10, "dona@exemplo.com.br, ti@exemplo.com.br"
+    loja.save()
+    return loja
+
+
+@pytest.fixture
+def avisar() -> Avisar:
     """Uma rodada e um envio, tantos minutos depois de `AGORA`; devolve quantas mensagens saíram."""
 
     def avisar(minutos: float = 0) -> int:

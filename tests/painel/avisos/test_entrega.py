@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -19,11 +18,10 @@ from painel.avisos.assinatura import gerar_segredo
 from painel.avisos.regras import TENTATIVAS_MAXIMAS
 from painel.avisos.webhook import Resultado
 from painel.models import Aviso, Canal, DestinoDeAviso, EntregaDeAviso, TentativaDeEntrega
-from tests.painel.avisos.conftest import AGORA, Receptor
-from tests.painel.avisos.test_rodada import atrasar, regredir
+from tests.painel.avisos.conftest import AGORA, Avisar, Receptor
+from tests.painel.avisos.mundo import atrasar, regredir
 
 pytestmark = pytest.mark.django_db
-Avisar = Callable[..., int]
 
 
 def test_webhook_chega_assinado_e_com_corpo_estavel(

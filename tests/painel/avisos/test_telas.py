@@ -13,7 +13,7 @@ from ingestao.models import Aplicativo, Lote
 from painel.avisos import entrega, rodada
 from painel.models import AtoDeAviso, Aviso, DestinoDeAviso, EntregaDeAviso, LimiarDeAviso
 from tests.painel.avisos.conftest import Receptor
-from tests.painel.avisos.test_rodada import regredir
+from tests.painel.avisos.mundo import regredir
 from tests.painel.conftest import HOSTIL, entrar_com, mensagens
 
 pytestmark = pytest.mark.django_db
