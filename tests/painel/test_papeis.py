@@ -14,7 +14,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.test import Client
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 from django.utils import timezone
 
 from dlr.models import (
@@ -350,6 +350,18 @@ def test_nenhum_link_de_uma_tela_que_o_papel_abre_e_recusado(um_de_cada: None, p
             vistos.add(endereco)
             assert cliente.get(endereco).status_code not in (403, 404), (nome, endereco)
     assert len(vistos) > 5
+
+
+@pytest.mark.parametrize("chave", [" ", "x", "9" * 30, "-1", "%00", "00000000-0000-4000-8000-000000000000"])
+def test_chave_que_nao_existe_ou_nem_chave_e_nunca_quebra_a_tela(um_de_cada: None, chave: str) -> None:
+    cliente = entrar_como(*PAPEIS)
+    for nome in CONFERIDAS:
+        try:
+            endereco = reverse(f"admin:{nome}", args=["CHAVE"]).replace("CHAVE", chave)
+        except NoReverseMatch:
+            continue  # não leva chave, ou só aceita a de forma certa, e a rota nem existe para as outras
+        resposta = cliente.post(endereco) if nome.endswith(SO_POST) else cliente.get(endereco)
+        assert resposta.status_code in (302, 400, 403, 404), (endereco, resposta.status_code)
 
 
 def links_de(html: str) -> set[str]:
