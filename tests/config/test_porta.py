@@ -165,6 +165,19 @@ def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) ->
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
 
 
+def test_django_que_quebra_antes_da_view_e_500_na_forma(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def quebrar(ambiente: dict[str, Any], iniciar: Callable[..., Any]) -> None:
+        raise LookupError("codec")
+
+    monkeypatch.setattr(modulo, "_DIRETAS", [])
+    monkeypatch.setattr(modulo, "_django", quebrar)
+    comeco, corpo = visitar("/evento/ingestao", [b"{}"])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (500, "erro_interno")
+    assert [linha.message for linha in caplog.records] == ["defeito antes da view"]
+
+
 def test_quem_se_cala_leva_408(
     django_de_mentira: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
