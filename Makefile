@@ -5,13 +5,14 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q install --require-hashes --no-deps -r
 
-.PHONY: run test bench caos escala lint tipos contratos format trava auditoria ajuda
+.PHONY: run test bench caos escala lint tipos contratos format trava auditoria fuzz ajuda
 
 ajuda:
 	@echo "make run     sobe o servidor inteiro (PostgreSQL, Valkey, web, worker, beat)"
 	@echo "make test    lint, tipos, contratos de importação e todos os testes"
 	@echo "make bench   mede; tabela na tela e .local/bench.json"
 	@echo "make caos    injeção de falhas, longa  (MINUTOS=5 SEMENTE=1)"
+	@echo "make fuzz    pedidos sorteados sobre todas as rotas de um servidor de verdade  (MINUTOS=5 SEMENTE=1)"
 	@echo "make escala  dois hospedeiros, PgBouncer, sentinelas e RabbitMQ de verdade (Linux, como root)"
 	@echo "make auditoria   as dependências travadas contra as vulnerabilidades conhecidas (precisa de internet)"
 	@echo "make lint    só a conferência do código;  make format  arruma o que dá"
@@ -74,6 +75,9 @@ bench: $(VENV)/.teste
 
 caos: $(VENV)/.teste
 	$(PY) -m tests.caos --minutos $(or $(MINUTOS),5) $(if $(SEMENTE),--semente $(SEMENTE))
+
+fuzz: $(VENV)/.teste
+	$(PY) -m tests.fuzz --minutos $(or $(MINUTOS),5) $(if $(SEMENTE),--semente $(SEMENTE))
 
 # Fora do `make test`: precisa de root (espaços de rede) e instala servidores do sistema.
 escala: $(VENV)/.teste
