@@ -302,7 +302,7 @@ def pedir(cliente: Client, nome: str) -> Any:
         excecao = Excecao.objects.filter(situacao="aberta").first()
         assert excecao is not None
         return cliente.get(reverse("admin:dlr_excecao_ato", args=["anotar"]), {"excecao": excecao.pk})
-    argumentos = [] if nome.endswith(("_changelist", "_add", "_panorama")) else [chave_de(nome)]
+    argumentos = [] if sem_chave(nome) else [chave_de(nome)]
     endereco = reverse(f"admin:{nome}", args=argumentos)
     return cliente.post(endereco) if nome.endswith(SO_POST) else cliente.get(endereco)
 
@@ -334,6 +334,21 @@ def test_quem_nao_entrou_vai_ao_login_em_toda_rota(um_de_cada: None) -> None:
         assert resposta.status_code in (302, 405), nome
         if resposta.status_code == 302:
             assert resposta.headers["Location"].startswith("/admin/login/"), nome
+
+
+def test_nenhum_envio_sem_o_token_do_formulario_e_aceito(um_de_cada: None) -> None:
+    """De outro site, o navegador manda o cookie da sessão; o token do formulário, não."""
+    exigente = Client(enforce_csrf_checks=True)
+    exigente.force_login(User.objects.create_superuser("chefe"))
+    for nome in CONFERIDAS:
+        chaves = [] if sem_chave(nome) else ["anotar" if nome == "dlr_excecao_ato" else chave_de(nome)]
+        endereco = reverse(f"admin:{nome}", args=chaves)
+        for metodo in (exigente.post, exigente.put, exigente.patch, exigente.delete):
+            assert metodo(endereco).status_code in (403, 405), (nome, metodo.__name__)
+
+
+def sem_chave(nome: str) -> bool:
+    return nome.endswith(("_changelist", "_add", "_panorama"))
 
 
 @pytest.mark.parametrize("papel", list(PAPEIS))
