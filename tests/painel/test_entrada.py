@@ -104,6 +104,51 @@ def test_o_endereco_tem_folga_mas_nao_infinita(ana: User, navegador: Client, set
     assert tentar(Client(), senha=SENHA, REMOTE_ADDR="10.9.9.9").status_code == 302
 
 
+def errar_de_muitos_enderecos(nome: str, quantas: int) -> None:
+    """Erros de um nome, quatro por endereço: nenhum endereço chega a trancar sozinho."""
+    AccessAttempt.objects.bulk_create(
+        AccessAttempt(username=nome, ip_address=f"10.1.0.{n}", failures_since_start=4)
+        for n in range(quantas // 4)
+    )
+    AccessAttempt.objects.update(attempt_time=timezone.now())
+
+
+def test_quem_adivinha_de_muitos_enderecos_tambem_e_trancado(ana: User) -> None:
+    errar_de_muitos_enderecos("ana", 96)
+    for n in range(3):
+        assert tentar(Client(), REMOTE_ADDR=f"10.2.0.{n}").status_code == 200
+    assert tentar(Client(), REMOTE_ADDR="10.2.0.9").status_code == 429
+    assert tentar(Client(), senha=SENHA, REMOTE_ADDR="10.2.0.10").status_code == 429
+    User.objects.create_superuser("rui", password=SENHA)
+    assert tentar(Client(), "rui", SENHA, REMOTE_ADDR="10.2.0.10").status_code == 302
+
+
+def test_quem_adivinha_de_fora_nao_deixa_ninguem_sem_entrar_de_casa(ana: User, navegador: Client) -> None:
+    assert tentar(Client(), senha=SENHA).status_code == 302
+    errar_de_muitos_enderecos("ana", 400)
+    assert tentar(navegador, senha=SENHA, REMOTE_ADDR="10.2.0.10").status_code == 429
+    assert tentar(navegador, senha=SENHA).status_code == 302
+    for _ in range(5):
+        ultima = tentar(navegador)
+    assert ultima.status_code == 429  # em casa, valem as outras contas
+
+
+@pytest.mark.parametrize("escrito", [" ana", "ana ", "ａｎａ", "ana\u00a0", "\tana"])
+def test_o_mesmo_nome_escrito_de_outro_jeito_gasta_as_mesmas_tentativas(
+    ana: User, navegador: Client, escrito: str
+) -> None:
+    for _ in range(4):
+        assert tentar(navegador, escrito).status_code == 200
+    assert tentar(navegador, "ana").status_code == 429
+    assert tentar(navegador, escrito, SENHA).status_code == 429
+
+
+def test_outra_caixa_e_outra_pessoa_e_nao_entra(ana: User, navegador: Client) -> None:
+    for nome in ("Ana", "ANA"):
+        assert tentar(navegador, nome, SENHA).status_code == 200
+    assert not dentro(navegador)
+
+
 def test_entrar_com_a_propria_conta_nao_devolve_tentativas_contra_as_outras(
     ana: User, navegador: Client
 ) -> None:
@@ -231,6 +276,40 @@ def test_destino_de_fora_nao_e_seguido(ativada: list[str], navegador: Client) ->
     navegador.post(LOGIN, {"username": "ana", "password": SENHA, "next": "https://mau.example/"})
     resposta = navegador.post(CODIGO, {"codigo": codigo_de(Autenticador.objects.get())})
     assert resposta.headers["Location"] == "/admin/"
+
+
+@pytest.mark.parametrize(
+    "destino",
+    [
+        "//mau.example/", "///mau.example", "/\\mau.example", "\\\\mau.example", "http:mau.example",
+        "javascript:alert(1)",
+        "https://testserver@mau.example/", "https://testserver.mau.example/", "/\t/mau.example", "ftp://testserver/",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("com_codigo", [False, True], ids=["só senha", "com código"])
+def test_next_nunca_leva_para_fora(ana: User, request: Any, destino: str, com_codigo: bool) -> None:
+    if com_codigo:
+        request.getfixturevalue("ativada")
+    navegador = Client(headers={"accept": "text/html"})
+    resposta = navegador.post(LOGIN, {"username": "ana", "password": SENHA, "next": destino})
+    if com_codigo:
+        resposta = navegador.post(CODIGO, {"codigo": codigo_de(Autenticador.objects.get())})
+    assert (resposta.status_code, resposta.headers["Location"]) == (302, "/admin/")
+
+
+def test_o_codigo_se_gasta_por_pessoa_e_nao_por_endereco(ativada: list[str]) -> None:
+    """Trocar de endereço e de sessão a cada tentativa não devolve nenhuma: a espera é da conta."""
+    recusas = []
+    for n in range(3):
+        cliente = Client(REMOTE_ADDR=f"10.3.0.{n}")
+        tentar(cliente, senha=SENHA)
+        recusas.append(cliente.post(CODIGO, {"codigo": "000000"}).text)
+    assert "não confere" in recusas[0]
+    assert "Muitos erros seguidos" in recusas[1] and "Muitos erros seguidos" in recusas[2]
+    certo = Client(REMOTE_ADDR="10.3.0.9")
+    tentar(certo, senha=SENHA)
+    assert "Muitos erros" in certo.post(CODIGO, {"codigo": codigo_de(Autenticador.objects.get())}).text
+    assert not dentro(certo)
 
 
 def test_o_mesmo_codigo_nao_entra_duas_vezes(ativada: list[str], navegador: Client) -> None:
