@@ -1,6 +1,6 @@
 """A documentação da API: o esquema e a página que o mostra. Um erro é JSON aqui como em toda parte."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from rest_framework.renderers import JSONRenderer
@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 class _ErrosEmJson(APIView):
     """Sem isto um 405 sairia em YAML no esquema, e na página, que só sabe desenhar a si mesma, seria um 500."""
 
-    http_method_names: ClassVar = ["get", "head"]  # o OPTIONS do DRF também não sabe desenhar a página
+    http_method_names = ["get", "head"]  # o OPTIONS do DRF também não sabe desenhar a página
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         """A resposta; a de um erro, escrita em JSON seja qual for o `Accept`."""
