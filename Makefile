@@ -5,14 +5,16 @@ VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check -q install --require-hashes --no-deps -r
 
-.PHONY: run test bench caos escala lint tipos contratos format trava ajuda
+.PHONY: run test bench caos escala lint tipos contratos format trava auditoria fuzz ajuda
 
 ajuda:
 	@echo "make run     sobe o servidor inteiro (PostgreSQL, Valkey, web, worker, beat)"
 	@echo "make test    lint, tipos, contratos de importação e todos os testes"
 	@echo "make bench   mede; tabela na tela e .local/bench.json"
 	@echo "make caos    injeção de falhas, longa  (MINUTOS=5 SEMENTE=1)"
+	@echo "make fuzz    pedidos sorteados sobre todas as rotas de um servidor de verdade  (MINUTOS=5 SEMENTE=1)"
 	@echo "make escala  dois hospedeiros, PgBouncer, sentinelas e RabbitMQ de verdade (Linux, como root)"
+	@echo "make auditoria   as dependências travadas contra as vulnerabilidades conhecidas (precisa de internet)"
 	@echo "make lint    só a conferência do código;  make format  arruma o que dá"
 	@echo "make coletor refaz o coletor.min.js a partir do coletor.js (precisa do npm)"
 	@echo "make trava   refaz os requirements*.lock a partir do pyproject.toml (precisa do uv)"
@@ -76,6 +78,9 @@ bench: $(VENV)/.teste
 caos: $(VENV)/.teste
 	$(PY) -m tests.caos --minutos $(or $(MINUTOS),5) $(if $(SEMENTE),--semente $(SEMENTE))
 
+fuzz: $(VENV)/.teste
+	$(PY) -m tests.fuzz --minutos $(or $(MINUTOS),5) $(if $(SEMENTE),--semente $(SEMENTE))
+
 # Fora do `make test`: precisa de root (espaços de rede) e instala servidores do sistema.
 escala: $(VENV)/.teste
 	@command -v pgbouncer >/dev/null && command -v redis-sentinel >/dev/null && command -v ip >/dev/null && \
@@ -89,3 +94,12 @@ trava:
 	$(UV) -o requirements.lock
 	$(UV) --extra local -o requirements-local.lock
 	$(UV) --extra local --extra teste -o requirements-teste.lock
+
+# Numa venv que some no fim: o auditor não é dependência de nada. `--strict` porque, sem ele, um pacote que o serviço
+# não conhece é pulado e a saída diz que está tudo bem. O lock dos testes contém os outros dois; o que tem marcador
+# só é visto pelo Python que o usa (make auditoria PYTHON=python3.12).
+auditoria: npm
+	@pasta=$$(mktemp -d) && trap 'rm -rf "$$pasta"' EXIT && $(PYTHON) -m venv "$$pasta" && \
+		"$$pasta/bin/python" -m pip --disable-pip-version-check -q install pip-audit==2.10.1 && \
+		"$$pasta/bin/pip-audit" --strict --require-hashes --disable-pip -r requirements-teste.lock
+	npm --prefix tests/navegador/coletor/pagina_vue audit --package-lock-only

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Mapping
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, NotFound
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -24,6 +24,7 @@ CODIGOS_DO_DRF = {
     "authentication_failed": "nao_autenticado",
     "permission_denied": "proibido",
     "not_found": "nao_encontrado",
+    "not_acceptable": "formato_nao_oferecido",
     "parse_error": "corpo_invalido",
     "invalid": "campo_invalido",
     "unsupported_media_type": "tipo_de_conteudo_desconhecido",
@@ -59,6 +60,8 @@ def tratar_erro(erro: Exception, contexto: dict) -> Response | None:
         # Sem o traço: com o banco fora, ele se repetiria a cada requisição até encher o disco.
         registro.error("banco indisponivel", extra={"erro": str(erro).partition("\n")[0]})
         erro = sem_armazenamento()
+    if isinstance(erro, Http404):
+        erro = NotFound()
     resposta = exception_handler(erro, contexto)
     if resposta is None or not isinstance(erro, APIException):
         return resposta

@@ -8,6 +8,7 @@ O handler ASGI do próprio Django, com views síncronas, mediu quatro vezes mais
 
 import asyncio
 import gc
+import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -28,6 +29,8 @@ from config.recebimento import DAS_CAPTURAS, GERAL, Corpo, CorpoNaoVeio, Receber
 from config.rotas_diretas import RotaDireta, proteger
 from config.trabalhadores import Trabalhadores
 from config.traducao_wsgi import Ambiente, Escopo, juntar_cabecalhos, montar_ambiente, para_wsgi
+
+registro = logging.getLogger("lastro.porta")
 
 Enviar = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -268,7 +271,11 @@ def _rodar_django(ambiente_wsgi: Ambiente) -> tuple[int, list[tuple[bytes, bytes
         ]
         return _nunca_escreve
 
-    resposta = _django(ambiente_wsgi, iniciar)
+    try:
+        resposta = _django(ambiente_wsgi, iniciar)
+    except Exception:  # noqa: BLE001 - o Django trata os das views; um dele mesmo sairia como um 500 mudo
+        registro.exception("defeito antes da view")
+        return DEFEITO.status, [(b"content-type", DEFEITO.tipo.encode()), *SEM_CORS], DEFEITO.corpo
     if getattr(resposta, "streaming", False) or not hasattr(resposta, "content"):
         return comeco[0], comeco[1], resposta
     corpo = resposta.content

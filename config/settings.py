@@ -338,10 +338,9 @@ LOGGING = {
         "lastro": {"level": "INFO"},
         # Um 4xx de remetente não é notícia: ele já está contado, com motivo, no uso.
         "django.request": {"level": "ERROR", "filters": ["sem_503"]},
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
-        "django.security.DisallowedModelAdminLookup": {
-            "level": "CRITICAL"
-        },  # um filtro digitado errado na URL
+        # Hospedeiro alheio, filtro ou campo digitado errado no endereço, formulário imenso: um 400 de quem pediu, e um
+        # traço inteiro por pedido encheria o disco.
+        "django.security": {"level": "CRITICAL"},
     },
 }
 

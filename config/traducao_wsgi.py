@@ -1,12 +1,15 @@
 """Do escopo ASGI para o que o Django (WSGI) e as rotas diretas leem: cabeçalhos e ambiente. Puro."""
 
 import os
+import re
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
 Escopo = dict[str, Any]
 Ambiente = dict[str, Any]
+
+_CHARSET = re.compile(r";\s*charset\s*=[^;]*", re.IGNORECASE)
 
 
 def juntar_cabecalhos(escopo: Escopo) -> dict[str, str]:
@@ -36,7 +39,12 @@ def para_wsgi(cabecalhos: Mapping[str, str]) -> Ambiente:
 
 
 def montar_ambiente(escopo: Escopo, corpo: bytes) -> Ambiente:
-    """Traduz o escopo ASGI para o dicionário WSGI (PEP 3333) que o Django espera."""
+    """Traduz o escopo ASGI para o dicionário WSGI (PEP 3333) que o Django espera.
+
+    O `charset` do tipo de conteúdo fica de fora. O Django leria a consulta e o formulário com o codec que o remetente
+    nomeasse, antes de haver quem trate o erro: com um que não é de texto (`bz2_codec`), todo pedido era um 500. As
+    telas e as rotas só falam UTF-8; o corpo de um recibo, que pode ser outra coisa, não passa por aqui.
+    """
     servidor = escopo.get("server") or ("localhost", 80)
     cliente = escopo.get("client") or ("", 0)
     ambiente: Ambiente = {
@@ -58,6 +66,8 @@ def montar_ambiente(escopo: Escopo, corpo: bytes) -> Ambiente:
     }
     ambiente.update(para_wsgi(juntar_cabecalhos(escopo)))
     ambiente["CONTENT_LENGTH"] = str(len(corpo))
+    if "CONTENT_TYPE" in ambiente:
+        ambiente["CONTENT_TYPE"] = _CHARSET.sub("", ambiente["CONTENT_TYPE"])
     return ambiente
 
 

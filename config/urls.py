@@ -3,8 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
+from config.documentacao import Documentacao, Esquema
 from painel import saude
 from painel.inicio import views as inicio
 from painel.metricas.views import metricas
@@ -18,8 +18,8 @@ urlpatterns = [
     path("saude", saude.saude),
     path("prontidao", saude.prontidao),
     path("metricas", metricas),
-    path("api/esquema", SpectacularAPIView.as_view(), name="esquema"),
-    path("api/docs", SpectacularSwaggerView.as_view(url_name="esquema"), name="docs"),
+    path("api/esquema", Esquema.as_view(), name="esquema"),
+    path("api/docs", Documentacao.as_view(url_name="esquema"), name="docs"),
 ]
 
 handler400 = "config.erros.requisicao_invalida"

@@ -158,7 +158,11 @@ def relatar(integracao_id: int, de: datetime, ate: datetime) -> Iterator[tuple[A
         yield from cursor.fetchall()
 
 
+# O que planilhas tomam por começo de fórmula; as formas de largura cheia, o Excel em línguas do leste também.
+_COMECOS_DE_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+
+
 def neutralizar(celula: Any) -> str:
     """Uma célula de CSV que uma planilha não executa: o que começa como fórmula ganha um apóstrofo."""
     texto = str(celula)
-    return f"'{texto}" if texto[:1] in ("=", "+", "-", "@", "\t", "\r") else texto
+    return f"'{texto}" if texto[:1] in _COMECOS_DE_FORMULA else texto

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
 
+from django.contrib.admin.exceptions import DisallowedModelAdminToField
+from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -22,6 +24,18 @@ class Site(UnfoldAdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         """Da equipe, ativo, e com o código dado (se tem ou precisa ter)."""
         return super().has_permission(request) and segundo_fator.em_dia(request)
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
+        """A view protegida; um `_to_field` vazio no endereço é um 400: o Django procuraria um campo sem nome."""
+        protegida = super().admin_view(view, cacheable)
+
+        @wraps(protegida)
+        def com_campo_de_verdade(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if "" in (request.GET.get(TO_FIELD_VAR), request.POST.get(TO_FIELD_VAR)):
+                raise DisallowedModelAdminToField("O campo pedido não tem nome.")
+            return protegida(request, *args, **kwargs)
+
+        return com_campo_de_verdade
 
     def extra_urls(self) -> list[URLPattern]:
         """As telas de acesso, que não pedem papel nenhum: são da própria pessoa."""

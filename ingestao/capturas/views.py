@@ -26,7 +26,16 @@ STATUS_DE_DIVERGENCIA = 460  # extensão checksum do tus: o SHA-256 não confere
 PULSO_MAXIMO_BYTES = 256 * 1024
 
 
-class IngestaoDeCapturasView(RotaDeMaquina):
+class _DoAparelho(RotaDeMaquina):
+    """As rotas dos aparelhos: também o método errado é uma chamada recusada, e contada."""
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Um método que a rota não usa."""
+        contar_recusa(405, "metodo_nao_permitido", "")
+        return super().http_method_not_allowed(request, *args, **kwargs)
+
+
+class IngestaoDeCapturasView(_DoAparelho):
     """`POST /captura/ingestao`: até cem capturas, com os recortes."""
 
     @extend_schema(**esquema.INGESTAO)
@@ -35,7 +44,7 @@ class IngestaoDeCapturasView(RotaDeMaquina):
         return _http(atender_ingestao(_corpo(request), request.META))
 
 
-class PulsoView(RotaDeMaquina):
+class PulsoView(_DoAparelho):
     """`POST /captura/pulso`: o estado do aparelho."""
 
     @extend_schema(**esquema.PULSO)
@@ -50,7 +59,7 @@ class PulsoView(RotaDeMaquina):
         )
 
 
-class PedidosView(RotaDeMaquina):
+class PedidosView(_DoAparelho):
     """`GET /captura/pedidos?espera_s=`: os quadros que se espera deste aparelho."""
 
     @extend_schema(**esquema.PEDIDOS)
@@ -59,14 +68,13 @@ class PedidosView(RotaDeMaquina):
         return _http(esperar_pouco(request.META, request.META.get("QUERY_STRING", "")))
 
 
-class QuadroView(RotaDeMaquina):
+class QuadroView(_DoAparelho):
     """`/captura/quadros/<pedido>`: o envio retomável de um quadro (núcleo do tus 1.0.0)."""
 
     @extend_schema(**esquema.VER_ENVIO)
     def head(self, request: Request, pedido_id: str) -> HttpResponse:
         """Onde o envio parou."""
-        _conferir_versao(request, obrigatoria=False)
-        avanco = self._atender(request, lambda id_, agora: quadros.ver_envio(id_, pedido_id, agora))
+        avanco = self._atender(request, lambda id_, agora: _ver_envio(request, id_, pedido_id, agora))
         return HttpResponse(
             headers={
                 "Upload-Offset": str(avanco.offset),
@@ -101,7 +109,7 @@ class QuadroView(RotaDeMaquina):
         return atender(request.META, trabalho)
 
 
-class IndisponivelView(RotaDeMaquina):
+class IndisponivelView(_DoAparelho):
     """`POST /captura/quadros/<pedido>/indisponivel`: o aparelho não tem mais o quadro."""
 
     @extend_schema(**esquema.INDISPONIVEL)
@@ -114,6 +122,11 @@ class IndisponivelView(RotaDeMaquina):
             return quadros.declarar_indisponivel(dispositivo_id, pedido_id, motivo, agora)
 
         return _http(responder(lambda: atender(request.META, declarar)))
+
+
+def _ver_envio(request: Request, dispositivo_id: UUID, pedido_id: str, agora: datetime) -> quadros.Avanco:
+    _conferir_versao(request, obrigatoria=False)
+    return quadros.ver_envio(dispositivo_id, pedido_id, agora)
 
 
 def _receber_pedaco(

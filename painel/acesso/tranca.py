@@ -1,7 +1,10 @@
-"""A tranca do login: poucas tentativas por pessoa e endereço, e muitas, mas não infinitas, por endereço.
+"""A tranca do login: poucas tentativas por pessoa e endereço; muitas, mas não infinitas, por endereço e por pessoa.
 
 Quem existe e quem não existe recebem a mesma resposta. Acertar a senha zera só a conta da pessoa naquele
 endereço: se zerasse a do endereço, quem tem uma conta a usaria para adivinhar, sem fim, a senha das outras.
+
+A conta da pessoa, somada de todos os endereços, é contra quem adivinha de muitos. Para não virar um jeito de deixar
+alguém de fora, ela não vale no endereço de onde a pessoa já entrou alguma vez.
 """
 
 import math
@@ -10,7 +13,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
-from axes.models import AccessAttempt
+from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse
@@ -19,15 +22,17 @@ from django.utils import timezone
 
 USUARIO_CARACTERES = 150  # o maior nome que uma conta pode ter
 FOLGA_DO_ENDERECO = 10  # um escritório inteiro sai por um endereço só
+FOLGA_DA_PESSOA = (
+    20  # cem erros por quarto de hora, venham de quantos endereços vierem (NIST SP 800-63B, 5.2.2)
+)
 
 
 class Tentativas(AxesDatabaseHandler):
     """As contas do django-axes no PostgreSQL, com folga para o endereço."""
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
-        """Os erros da pessoa no endereço, ou os do endereço sobre a folga; o que for maior."""
-        da_pessoa, do_endereco = self.get_user_attempts(request, credentials)
-        return max(_somar(da_pessoa), _somar(do_endereco) // FOLGA_DO_ENDERECO)
+        """O maior: os erros da pessoa no endereço, ou os do endereço ou os da pessoa em toda parte, sobre a folga."""
+        return max(_somar(erros) // folga for erros, folga in self._contas(request, credentials))
 
     def reset_user_attempts(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         """Ao entrar, esquece os erros da pessoa neste endereço; devolve quantas linhas."""
@@ -37,14 +42,26 @@ class Tentativas(AxesDatabaseHandler):
 
     def livre_em(self, request: HttpRequest, credentials: dict[str, Any] | None) -> datetime:
         """Quando a tranca se abre sozinha: o prazo conta do último erro que valeu."""
-        da_pessoa, do_endereco = self.get_user_attempts(request, credentials)
         cheias = [
             tentativas
-            for tentativas, limite in ((da_pessoa, 1), (do_endereco, FOLGA_DO_ENDERECO))
-            if _somar(tentativas) >= settings.AXES_FAILURE_LIMIT * limite
+            for tentativas, folga in self._contas(request, credentials)
+            if _somar(tentativas) >= settings.AXES_FAILURE_LIMIT * folga
         ]
         ultimas = [tentativas.aggregate(em=Max("attempt_time"))["em"] for tentativas in cheias]
         return max(ultimas, default=timezone.now()) + settings.AXES_COOLOFF_TIME
+
+    def _contas(
+        self, request: HttpRequest, credentials: dict[str, Any] | None
+    ) -> list[tuple[QuerySet[AccessAttempt], int]]:
+        """Cada conta de erros que corre, com a folga dela."""
+        da_pessoa, do_endereco = self.get_user_attempts(request, credentials)
+        em_toda_parte = AccessAttempt.objects.filter(
+            username=ler_usuario(request, credentials),
+            attempt_time__gte=timezone.now() - settings.AXES_COOLOFF_TIME,
+        )
+        if _e_de_casa(request, credentials):
+            em_toda_parte = em_toda_parte.none()
+        return [(da_pessoa, 1), (do_endereco, FOLGA_DO_ENDERECO), (em_toda_parte, FOLGA_DA_PESSOA)]
 
 
 def esta_trancada(tentativa: AccessAttempt, agora: datetime) -> bool:
@@ -74,6 +91,12 @@ def responder(request: HttpRequest, _resposta: Any, credentials: dict[str, Any] 
     resposta = render(request, "painel/acesso/trancado.html", contexto, status=429)
     resposta["Retry-After"] = str(espera_s)
     return resposta
+
+
+def _e_de_casa(request: HttpRequest, credentials: dict[str, Any] | None) -> bool:
+    """Diz se a pessoa já entrou deste endereço."""
+    nome, endereco = ler_usuario(request, credentials), ler_endereco(request)
+    return endereco is not None and AccessLog.objects.filter(username=nome, ip_address=endereco).exists()
 
 
 def _contexto_do_site(request: HttpRequest) -> dict[str, Any]:

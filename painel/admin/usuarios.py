@@ -89,7 +89,8 @@ class UsuarioAdmin(UserAdmin, ModelAdmin):
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         """Remover o segundo fator só aparece quando há um."""
-        tem = Autenticador.objects.filter(user_id=object_id, confirmed=True).exists()
+        pessoa = self.get_object(request, object_id)  # None também para uma chave que nem número é
+        tem = pessoa is not None and segundo_fator.buscar_autenticador(pessoa) is not None
         return super().get_actions_detail(request, object_id) if tem else []
 
     @action(

@@ -108,6 +108,23 @@ def test_corpo_em_pedacos_chega_inteiro_ao_django(django_de_mentira: list[dict[s
     assert (visto["corpo"], visto["CONTENT_LENGTH"], visto["fechada"]) == (b"umdois", "6", True)
 
 
+@pytest.mark.parametrize(
+    ("mandado", "chega"),
+    [
+        ("application/json; charset=bz2_codec", "application/json"),
+        ("text/plain;charset=UTF-8", "text/plain"),
+        ('text/plain; Charset="utf-7"; format=flowed', "text/plain; format=flowed"),
+        ("multipart/form-data; boundary=a; charset=idna", "multipart/form-data; boundary=a"),
+        ("application/json", "application/json"),
+    ],
+)
+def test_o_remetente_nao_escolhe_o_codec_com_que_o_django_le(
+    django_de_mentira: list[dict[str, Any]], mandado: str, chega: str
+) -> None:
+    visitar("/evento/ingestao", [b"{}"], cabecalhos=[(b"content-type", mandado.encode())])
+    assert django_de_mentira[0]["CONTENT_TYPE"] == chega
+
+
 def test_corpo_alem_do_teto_chega_com_um_byte_a_mais_e_nada_alem(
     django_de_mentira: list[dict[str, Any]],
 ) -> None:
@@ -146,6 +163,19 @@ def test_django_que_nao_volta_e_503_no_prazo(monkeypatch: pytest.MonkeyPatch) ->
     comeco, corpo = visitar("/evento/ingestao", [b"{}"])
     solta.set()
     assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (503, "armazenamento_lento")
+
+
+def test_django_que_quebra_antes_da_view_e_500_na_forma(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def quebrar(ambiente: dict[str, Any], iniciar: Callable[..., Any]) -> None:
+        raise LookupError("codec")
+
+    monkeypatch.setattr(modulo, "_DIRETAS", [])
+    monkeypatch.setattr(modulo, "_django", quebrar)
+    comeco, corpo = visitar("/evento/ingestao", [b"{}"])
+    assert (comeco["status"], orjson.loads(corpo["body"])["codigo"]) == (500, "erro_interno")
+    assert [linha.message for linha in caplog.records] == ["defeito antes da view"]
 
 
 def test_quem_se_cala_leva_408(

@@ -45,3 +45,24 @@ print(cliente.get("/admin/login/", headers={"x-forwarded-proto": "https"}).statu
 """
     assert rodar("-c", programa).stdout.split() == ["301", "200", "405", "301"]
     assert rodar("-c", programa, LASTRO_ATRAS_DE_PROXY="1").stdout.split()[-1] == "200"
+
+
+def test_os_cookies_da_producao_so_andam_por_https_e_nao_se_leem() -> None:
+    programa = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+import django
+django.setup()
+from django.conf import settings as s
+print(s.SESSION_COOKIE_SECURE, s.SESSION_COOKIE_HTTPONLY, s.SESSION_COOKIE_SAMESITE, s.CSRF_COOKIE_SECURE,
+      s.CSRF_COOKIE_SAMESITE, s.SESSION_COOKIE_DOMAIN)
+from django.test import Client
+resposta = Client(headers={"host": "lastro.exemplo.com.br", "x-forwarded-proto": "https"}).get("/admin/login/")
+print(resposta["Strict-Transport-Security"])
+print(resposta.cookies["csrftoken"].OutputString())
+"""
+    saida = rodar("-c", programa, LASTRO_ATRAS_DE_PROXY="1")
+    flags, hsts, biscoito = saida.stdout.splitlines()
+    assert flags == "True True Lax True Lax None", saida.stderr
+    assert hsts == "max-age=31536000"
+    assert "; Secure" in biscoito and "SameSite=Lax" in biscoito

@@ -9,7 +9,7 @@ from tests.caos.lotes import Site
 from tests.caos.servidor import ServidorLocal, esperar
 from tests.falhas.carga import ja_esvaziou
 
-SITES_DE_RESERVA = 40
+SITES_DE_RESERVA = 120
 
 
 @pytest.fixture(scope="package")

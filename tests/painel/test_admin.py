@@ -319,3 +319,15 @@ def test_nada_se_apaga_pelo_painel(painel: Client, com_dados: Aplicativo, modelo
         lista(modelo), {"action": "delete_selected", "_selected_action": [registro.pk], "post": "yes"}
     )
     assert tabelas[modelo].objects.filter(pk=registro.pk).exists()
+
+
+@pytest.mark.parametrize(
+    "consulta",
+    ["?_to_field=^b", "?inexistente__x=1", "?_to_field=%00", "?_to_field=", "?o=9.9.9&p=-1", "?id__in=,,"],
+)
+def test_endereco_torto_de_quem_esta_dentro_nao_vai_ao_registro(
+    painel: Client, caplog: pytest.LogCaptureFixture, consulta: str
+) -> None:
+    for tela in ("/admin/auth/user/", f"/admin/auth/user/{painel.session['_auth_user_id']}/change/"):
+        assert painel.get(f"{tela}{consulta}").status_code < 500
+    assert [registro for registro in caplog.records if registro.levelname in ("ERROR", "CRITICAL")] == []

@@ -122,7 +122,8 @@ class IntegracaoAdmin(VidaDeIntegracao, RegrasDeIntegracao):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         """No cabeçalho, só a que o estado da integração admite."""
         acoes = super().get_actions_detail(request, object_id)
-        deletada = Integracao.objects.filter(pk=object_id, deletado=True).exists()
+        integracao = self.get_object(request, object_id)  # None também para uma chave que nem número é
+        deletada = integracao is not None and integracao.deletado
         return [acao for acao in acoes if acao.action_name.endswith(NO_CABECALHO[deletada])]
 
     def render_change_form(

@@ -143,7 +143,8 @@ class AplicativoAdmin(ModelAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         """Só as ações que o estado do aplicativo admite."""
         acoes = super().get_actions_detail(request, object_id)
-        deletado = Aplicativo.objects.filter(pk=object_id, deletado=True).exists()
+        aplicativo = self.get_object(request, object_id)  # None também para uma chave que nem UUID é
+        deletado = aplicativo is not None and aplicativo.deletado
         fora = {"trocar_a_chave", "excluir"} if deletado else {"restaurar"}
         return [acao for acao in acoes if not acao.action_name.endswith(tuple(fora))]
 

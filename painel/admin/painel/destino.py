@@ -115,7 +115,8 @@ class DestinoDeAvisoAdmin(ModelAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[UnfoldAction]:
         """Só o webhook tem segredo."""
         acoes = super().get_actions_detail(request, object_id)
-        if DestinoDeAviso.objects.filter(pk=object_id, canal=Canal.WEBHOOK).exists():
+        destino = self.get_object(request, object_id)  # None também para uma chave que nem número é
+        if destino is not None and destino.canal == Canal.WEBHOOK:
             return acoes
         return [acao for acao in acoes if not acao.action_name.endswith("trocar_o_segredo")]
 

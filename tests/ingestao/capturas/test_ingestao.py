@@ -353,3 +353,23 @@ def test_mil_pendentes_entram_em_lotes(aparelho: Aparelho) -> None:
         }
     assert Captura.objects.count() == 1_000
     assert contadores(aparelho)["gravadas"] == 1_000
+
+
+@pytest.mark.parametrize(
+    ("metodo", "rota", "status", "codigo"),
+    [
+        ("PUT", "ingestao", 405, "metodo_nao_permitido"),
+        ("GET", "pulso", 405, "metodo_nao_permitido"),
+        ("POST", "pedidos", 405, "metodo_nao_permitido"),
+        ("PUT", "quadros/x", 405, "metodo_nao_permitido"),
+        ("GET", "quadros/x/indisponivel", 405, "metodo_nao_permitido"),
+        ("HEAD", "quadros/x", 412, "versao_do_tus"),
+    ],
+)
+def test_metodo_ou_versao_errada_tambem_e_contada(
+    aparelho: Aparelho, metodo: str, rota: str, status: int, codigo: str
+) -> None:
+    cabecalhos = {**aparelho.autorizacao, "tus-resumable": "0.1"}
+    assert Client().generic(metodo, f"/captura/{rota}", headers=cabecalhos).status_code == status
+    recusa = RecusaDeCaptura.objects.get()
+    assert (recusa.motivo, recusa.quantidade) == (codigo, 1)

@@ -88,3 +88,43 @@ def test_dimensao_zero_e_recusada() -> None:
 def test_so_cabecalhos_sem_os_dados_da_imagem_e_recusado(progressivo: bool) -> None:
     imagem = jpeg(96, 64, progressivo=progressivo)
     assert codigo_de(imagem[: imagem.index(b"\xff\xda")] + b"\xff\xd9") == "imagem_cortada"
+
+
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+
+
+@pytest.mark.parametrize(
+    "imagem",
+    [SVG, *(antes + jpeg() for antes in (b"<html>", b"\x89PNG\r\n\x1a\n", b"GIF89a;", b"\xef\xbb\xbf"))],
+    ids=["svg", "html antes", "png antes", "gif antes", "marca de ordem antes"],
+)
+def test_o_que_so_tem_um_jpeg_dentro_e_recusado(imagem: bytes) -> None:
+    assert codigo_de(imagem) == "imagem_nao_jpeg"
+
+
+def com_segmento(imagem: bytes, marcador: int, dados: bytes) -> bytes:
+    """O JPEG com mais um segmento logo depois do início."""
+    return imagem[:2] + bytes([0xFF, marcador]) + (len(dados) + 2).to_bytes(2, "big") + dados + imagem[2:]
+
+
+@pytest.mark.parametrize(
+    "imagem",
+    [
+        com_segmento(jpeg(320, 240), 0xFE, b"<script>alert(1)</script>" + SVG),
+        com_segmento(jpeg(320, 240), 0xE1, b"Exif\0\0" + b"II*\0\x08\0\0\0" + b"\xff" * 65_000),
+        jpeg(320, 240) + b"<html><script>alert(1)</script></html>",
+        jpeg(320, 240) + png(),
+    ],
+    ids=["comentário em html", "exif enorme e torto", "html depois", "png depois"],
+)
+def test_jpeg_que_tambem_e_outra_coisa_e_medido_como_jpeg(imagem: bytes) -> None:
+    """Guarda-se como veio; quem o mostra diz `image/jpeg` e `nosniff` (tests/painel/capturas/test_capturas.py)."""
+    recorte = ler_recorte(imagem)
+    assert (recorte.largura, recorte.altura, recorte.bytes) == (320, 240, len(imagem))
+
+
+def test_muitos_exif_enormes_passam_do_teto_e_nao_da_memoria() -> None:
+    imagem = jpeg()
+    for _ in range(40):
+        imagem = com_segmento(imagem, 0xE1, b"Exif\0\0" + bytes(65_000))
+    assert codigo_de(imagem) == "imagem_grande"

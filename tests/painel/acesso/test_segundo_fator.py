@@ -85,6 +85,40 @@ def test_destino_de_fora_nao_e_seguido(ativada: list[str], navegador: Client) ->
     assert resposta.headers["Location"] == "/admin/"
 
 
+@pytest.mark.parametrize(
+    "destino",
+    [
+        "//mau.example/", "///mau.example", "/\\mau.example", "\\\\mau.example", "http:mau.example",
+        "javascript:alert(1)",
+        "https://testserver@mau.example/", "https://testserver.mau.example/", "/\t/mau.example", "ftp://testserver/",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("com_codigo", [False, True], ids=["só senha", "com código"])
+def test_next_nunca_leva_para_fora(ana: User, request: Any, destino: str, com_codigo: bool) -> None:
+    if com_codigo:
+        request.getfixturevalue("ativada")
+    navegador = Client(headers={"accept": "text/html"})
+    resposta = navegador.post(LOGIN, {"username": "ana", "password": SENHA, "next": destino})
+    if com_codigo:
+        resposta = navegador.post(CODIGO, {"codigo": codigo_de(Autenticador.objects.get())})
+    assert (resposta.status_code, resposta.headers["Location"]) == (302, "/admin/")
+
+
+def test_o_codigo_se_gasta_por_pessoa_e_nao_por_endereco(ativada: list[str]) -> None:
+    """Trocar de endereço e de sessão a cada tentativa não devolve nenhuma: a espera é da conta."""
+    recusas = []
+    for n in range(3):
+        cliente = Client(REMOTE_ADDR=f"10.3.0.{n}")
+        tentar(cliente, senha=SENHA)
+        recusas.append(cliente.post(CODIGO, {"codigo": "000000"}).text)
+    assert "não confere" in recusas[0]
+    assert "Muitos erros seguidos" in recusas[1] and "Muitos erros seguidos" in recusas[2]
+    certo = Client(REMOTE_ADDR="10.3.0.9")
+    tentar(certo, senha=SENHA)
+    assert "Muitos erros" in certo.post(CODIGO, {"codigo": codigo_de(Autenticador.objects.get())}).text
+    assert not dentro(certo)
+
+
 def test_o_mesmo_codigo_nao_entra_duas_vezes(ativada: list[str], navegador: Client) -> None:
     codigo = codigo_de(Autenticador.objects.get())
     assert entrar(navegador, codigo).status_code == 302

@@ -73,6 +73,51 @@ def test_o_endereco_tem_folga_mas_nao_infinita(ana: User, navegador: Client, set
     assert tentar(Client(), senha=SENHA, REMOTE_ADDR="10.9.9.9").status_code == 302
 
 
+def errar_de_muitos_enderecos(nome: str, quantas: int) -> None:
+    """Erros de um nome, quatro por endereço: nenhum endereço chega a trancar sozinho."""
+    AccessAttempt.objects.bulk_create(
+        AccessAttempt(username=nome, ip_address=f"10.1.0.{n}", failures_since_start=4)
+        for n in range(quantas // 4)
+    )
+    AccessAttempt.objects.update(attempt_time=timezone.now())
+
+
+def test_quem_adivinha_de_muitos_enderecos_tambem_e_trancado(ana: User) -> None:
+    errar_de_muitos_enderecos("ana", 96)
+    for n in range(3):
+        assert tentar(Client(), REMOTE_ADDR=f"10.2.0.{n}").status_code == 200
+    assert tentar(Client(), REMOTE_ADDR="10.2.0.9").status_code == 429
+    assert tentar(Client(), senha=SENHA, REMOTE_ADDR="10.2.0.10").status_code == 429
+    User.objects.create_superuser("rui", password=SENHA)
+    assert tentar(Client(), "rui", SENHA, REMOTE_ADDR="10.2.0.10").status_code == 302
+
+
+def test_quem_adivinha_de_fora_nao_deixa_ninguem_sem_entrar_de_casa(ana: User, navegador: Client) -> None:
+    assert tentar(Client(), senha=SENHA).status_code == 302
+    errar_de_muitos_enderecos("ana", 400)
+    assert tentar(navegador, senha=SENHA, REMOTE_ADDR="10.2.0.10").status_code == 429
+    assert tentar(navegador, senha=SENHA).status_code == 302
+    for _ in range(5):
+        ultima = tentar(navegador)
+    assert ultima.status_code == 429  # em casa, valem as outras contas
+
+
+@pytest.mark.parametrize("escrito", [" ana", "ana ", "ａｎａ", "ana\u00a0", "\tana"])
+def test_o_mesmo_nome_escrito_de_outro_jeito_gasta_as_mesmas_tentativas(
+    ana: User, navegador: Client, escrito: str
+) -> None:
+    for _ in range(4):
+        assert tentar(navegador, escrito).status_code == 200
+    assert tentar(navegador, "ana").status_code == 429
+    assert tentar(navegador, escrito, SENHA).status_code == 429
+
+
+def test_outra_caixa_e_outra_pessoa_e_nao_entra(ana: User, navegador: Client) -> None:
+    for nome in ("Ana", "ANA"):
+        assert tentar(navegador, nome, SENHA).status_code == 200
+    assert not dentro(navegador)
+
+
 def test_entrar_com_a_propria_conta_nao_devolve_tentativas_contra_as_outras(
     ana: User, navegador: Client
 ) -> None:

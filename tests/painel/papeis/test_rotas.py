@@ -5,8 +5,9 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 
 from dlr.models import Excecao
 from painel.admin.navegacao import ENTRADAS
@@ -40,7 +41,7 @@ def pedir(cliente: Client, nome: str) -> Any:
         excecao = Excecao.objects.filter(situacao="aberta").first()
         assert excecao is not None
         return cliente.get(reverse("admin:dlr_excecao_ato", args=["anotar"]), {"excecao": excecao.pk})
-    argumentos = [] if nome.endswith(("_changelist", "_add", "_panorama")) else [chave_de(nome)]
+    argumentos = [] if sem_chave(nome) else [chave_de(nome)]
     endereco = reverse(f"admin:{nome}", args=argumentos)
     return cliente.post(endereco) if nome.endswith(SO_POST) else cliente.get(endereco)
 
@@ -74,6 +75,21 @@ def test_quem_nao_entrou_vai_ao_login_em_toda_rota(um_de_cada: None) -> None:
             assert resposta.headers["Location"].startswith("/admin/login/"), nome
 
 
+def test_nenhum_envio_sem_o_token_do_formulario_e_aceito(um_de_cada: None) -> None:
+    """De outro site, o navegador manda o cookie da sessão; o token do formulário, não."""
+    exigente = Client(enforce_csrf_checks=True)
+    exigente.force_login(User.objects.create_superuser("chefe"))
+    for nome in CONFERIDAS:
+        chaves = [] if sem_chave(nome) else ["anotar" if nome == "dlr_excecao_ato" else chave_de(nome)]
+        endereco = reverse(f"admin:{nome}", args=chaves)
+        for metodo in (exigente.post, exigente.put, exigente.patch, exigente.delete):
+            assert metodo(endereco).status_code in (403, 405), (nome, metodo.__name__)
+
+
+def sem_chave(nome: str) -> bool:
+    return nome.endswith(("_changelist", "_add", "_panorama"))
+
+
 @pytest.mark.parametrize("papel", list(PAPEIS))
 def test_nenhum_link_de_uma_tela_que_o_papel_abre_e_recusado(um_de_cada: None, papel: str) -> None:
     cliente = entrar_como(papel)
@@ -88,6 +104,18 @@ def test_nenhum_link_de_uma_tela_que_o_papel_abre_e_recusado(um_de_cada: None, p
             vistos.add(endereco)
             assert cliente.get(endereco).status_code not in (403, 404), (nome, endereco)
     assert len(vistos) > 5
+
+
+@pytest.mark.parametrize("chave", [" ", "x", "9" * 30, "-1", "%00", "00000000-0000-4000-8000-000000000000"])
+def test_chave_que_nao_existe_ou_nem_chave_e_nunca_quebra_a_tela(um_de_cada: None, chave: str) -> None:
+    cliente = entrar_como(*PAPEIS)
+    for nome in CONFERIDAS:
+        try:
+            endereco = reverse(f"admin:{nome}", args=["CHAVE"]).replace("CHAVE", chave)
+        except NoReverseMatch:
+            continue  # não leva chave, ou só aceita a de forma certa, e a rota nem existe para as outras
+        resposta = cliente.post(endereco) if nome.endswith(SO_POST) else cliente.get(endereco)
+        assert resposta.status_code in (302, 400, 403, 404), (endereco, resposta.status_code)
 
 
 def links_de(html: str) -> set[str]:
