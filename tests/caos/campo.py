@@ -161,6 +161,10 @@ class Camera:
                 else:
                     self.fim = linha["fim"]
 
+    def contar_ditas(self) -> int:
+        """Quantas capturas ela disse ter guardado."""
+        return self._oraculo.contar_ditas(self.dispositivo)
+
     # ---- Ordens
 
     @property

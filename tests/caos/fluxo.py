@@ -19,6 +19,10 @@ class Fluxo(Protocol):
         """As falhas que só este fluxo sabe causar, pelo nome (a forma é a de `falhas.Falha`)."""
 
     @property
+    def qtd_prometidos(self) -> int:
+        """Quanto o servidor já confirmou."""
+
+    @property
     def violacoes(self) -> list[str]:
         """As promessas quebradas de que já se sabe."""
 

@@ -85,6 +85,11 @@ class FluxoDeCapturas:
         }
 
     @property
+    def qtd_prometidos(self) -> int:
+        """As capturas de que se ouviu, ou o servidor disse, `gravado`."""
+        return self.oraculo.livro.contar("SELECT count(*) FROM variante WHERE gravadas > 0")
+
+    @property
     def violacoes(self) -> list[str]:
         return self.oraculo.violacoes
 
@@ -148,7 +153,7 @@ class FluxoDeCapturas:
         return (
             f"{o.respostas['mandadas']} lotes mandados, {o.respostas['200']} aceitos, "
             f"{o.respostas['503']} adiados (503), {o.respostas['sem resposta']} sem resposta; "
-            f"{o.livro.contar('SELECT count(*) FROM variante WHERE gravadas > 0')} capturas prometidas, "
+            f"{self.qtd_prometidos} capturas prometidas, "
             f"{self.qtd_linhas} no banco; {o.livro.contar('SELECT count(*) FROM variante WHERE conflitos > 0')} "
             f"conflitos, {o.livro.contar('SELECT count(*) FROM recusa WHERE ouvidas > 0')} recusas; as câmeras "
             f"guardaram {o.livro.contar('SELECT count(*) FROM dita')}, negaram "

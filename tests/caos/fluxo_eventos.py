@@ -51,6 +51,11 @@ class FluxoDeEventos:
         ]
 
     @property
+    def qtd_prometidos(self) -> int:
+        """Os eventos de que se ouviu 202."""
+        return self.oraculo.qtd_prometidos
+
+    @property
     def violacoes(self) -> list[str]:
         return self.oraculo.violacoes
 
@@ -94,7 +99,7 @@ class FluxoDeEventos:
         return (
             f"{o.respostas['mandadas']} lotes mandados, {o.respostas['202']} aceitos, "
             f"{o.respostas['503']} adiados (503), {o.respostas['sem resposta']} sem resposta; "
-            f"{o.qtd_prometidos} eventos prometidos, {self.qtd_linhas} no banco; espera p50 "
+            f"{self.qtd_prometidos} eventos prometidos, {self.qtd_linhas} no banco; espera p50 "
             f"{o.percentil_ms(0.5):.0f} ms, p99 {o.percentil_ms(0.99):.0f} ms, máxima {o.espera_maxima_s:.1f} s"
         )
 

@@ -46,7 +46,7 @@ class FluxoDeRecibos:
         """`integracoes` são tantas quantas `contar_epocas` diz."""
         self.violacoes: list[str] = []
         self._servidor, self._semente, self._integracoes = servidor, semente, integracoes
-        self._epoca_s = duracao_s / len(integracoes)
+        self._epoca_s = min(EPOCA_S, duracao_s)
         self._mensagens = ceil(self._epoca_s * mensagens_por_segundo)
         self._porta_do_rele = porta_do_rele
         self._pasta = servidor.pasta / "recibos"
@@ -56,10 +56,15 @@ class FluxoDeRecibos:
         self._parar, self._desistir = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._trabalhar, name="recibos", daemon=True)
 
+    @property
+    def qtd_prometidos(self) -> int:
+        """Os callbacks de que se ouviu 202."""
+        return self._somar()["202"]
+
     @staticmethod
     def contar_epocas(duracao_s: float) -> int:
-        """Quantas integrações uma rodada pede."""
-        return min(MAX_EPOCAS, ceil(duracao_s / EPOCA_S))
+        """Quantas integrações uma rodada pede, com sobra: derrubar e levantar tudo a faz durar mais."""
+        return min(MAX_EPOCAS, 2 * ceil(duracao_s / EPOCA_S))
 
     def iniciar(self) -> None:
         """Começa a primeira época."""

@@ -172,6 +172,11 @@ class OraculoDeCapturas:
                 [(id_, dispositivo, numero) for id_ in ids],
             )
 
+    def contar_ditas(self, dispositivo: str) -> int:
+        """Quantas o cliente deste aparelho disse ter guardado."""
+        with self.trava:
+            return self.livro.contar("SELECT count(*) FROM dita WHERE dispositivo = ?", (dispositivo,))
+
     def anotar_negada(self, dispositivo: str, numero: str, codigo: str) -> None:
         """O cliente disse que não guardou: não pode chegar."""
         with self.trava:
