@@ -2,7 +2,7 @@
 
 Captura até ser morto; cada linha da saída é um JSON: `{"numero", "ids"}` do que a fila guardou, ou `{"numero",
 "codigo", "qtd"}` do que ela disse não ter guardado. Obedece ao arquivo de ordens, relido a cada captura:
-`relogio_s` desloca a hora de parede, `disco_cheio` impede os arquivos de crescer, `parar` manda escoar a fila e sair
+`relogio_s` desloca a hora de parede, `disco_cheio` tira o espaço dos arquivos, `parar` manda escoar a fila e sair
 com o retrato dela, `{"fim": …}`. O token e as opções vêm do ambiente.
 """
 
@@ -63,9 +63,10 @@ def obedecer(ordens: Path, relogio: RelogioTorto, pasta: Path) -> bool:
     relogio.desvio = timedelta(seconds=mandado["relogio_s"])
     limites = SEM_LIMITE
     if mandado["disco_cheio"]:
-        # O que existe se reescreve; nada cresce. Só o limite mole, que se pode devolver.
-        maior = max((p.stat().st_size for p in pasta.glob("fila.db*")), default=0)
-        limites = (maior, resource.RLIM_INFINITY)
+        # O diário (WAL) só se reescreve no tamanho que tem, e nada passa dele para o arquivo que não caiba no
+        # mesmo tamanho. Só o limite mole, que se pode devolver.
+        diario = pasta / "fila.db-wal"
+        limites = (diario.stat().st_size if diario.exists() else 0, resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_FSIZE, limites)
     return bool(mandado["parar"])
 

@@ -96,6 +96,8 @@ def conferir(conexao: psycopg.Connection[Any], oraculo: Oraculo, sites: Sequence
     ids = [site.id for site in sites]
     livro = oraculo.livro
     livro.anotar("UPDATE evento SET visto = 0", [()])
+    # Um PostgreSQL morto com SIGKILL esquece as estatísticas, e as contas abaixo levariam minutos.
+    conexao.execute("ANALYZE ingestao_evento, ingestao_sessao, ingestao_erro")
     qtd_lidos = 0
     for linhas in _percorrer(conexao, SQL_EVENTOS, ids):
         qtd_lidos += len(linhas)

@@ -179,7 +179,10 @@ def _seguir_roteiro(
 def _progresso(servidor: ServidorLocal, rodada: Rodada, agora_s: float, duracao_s: float) -> str:
     _anotar_memoria(servidor, rodada.memoria_maxima_mb)
     contas = " | ".join(f"{fluxo.nome} {fluxo.progresso()}" for fluxo in rodada.fluxos)
-    return f"{agora_s:5.0f}/{duracao_s:.0f} s  {contas} | violações={len(rodada.violacoes)}"
+    return (
+        f"{agora_s:5.0f}/{duracao_s:.0f} s  {contas} | gerador {_memoria_do_gerador_mb():.0f} MB | "
+        f"violações={len(rodada.violacoes)}"
+    )
 
 
 def _anotar_memoria(servidor: ServidorLocal, maximos_mb: dict[str, float]) -> None:

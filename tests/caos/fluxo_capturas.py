@@ -19,7 +19,7 @@ QTD_DIRETOS = 3
 QTD_CAMERAS = 3
 PRAZO_DOS_APARELHOS_S = 60
 PRAZO_DAS_CAMERAS_S = 150
-DISCO_CHEIO_S = (1.0, 4.0)
+DISCO_CHEIO_S = (3.0, 8.0)
 SEM_REDE_S = (1.0, 4.0)
 # Segundos que a hora de parede passa a mentir; zero é acertá-la.
 DESVIOS_S = (0, 3_600, -3_600, 2 * 86_400, -40 * 86_400, 3_650 * 86_400, -1_700_000_000)
@@ -175,12 +175,13 @@ class FluxoDeCapturas:
         return sorteio.choice(self._cameras).matar(sorteio)
 
     def encher_disco_da_camera(self, servidor: ServidorLocal, sorteio: Random) -> str:
-        """Sem espaço por alguns segundos."""
+        """Sem espaço e sem rede por alguns segundos: com rede, a fila escoaria e caberia no que já ocupa."""
         camera, dura_s = sorteio.choice(self._cameras), sorteio.uniform(*DISCO_CHEIO_S)
         camera.encher_o_disco(cheio=True)
+        self._tirar_rede(camera, dura_s)
         threading.Timer(dura_s, lambda: camera.encher_o_disco(cheio=False)).start()
         como = "tmpfs" if camera.em_disco_pequeno else "RLIMIT_FSIZE"
-        return f"câmera {camera.numero} sem espaço ({como}) por {dura_s:.1f} s"
+        return f"câmera {camera.numero} sem espaço ({como}) e sem rede por {dura_s:.1f} s"
 
     def entortar_relogio_da_camera(self, servidor: ServidorLocal, sorteio: Random) -> str:
         """A hora de parede salta, e fica assim até o próximo salto."""
@@ -191,7 +192,11 @@ class FluxoDeCapturas:
     def tirar_rede_da_camera(self, servidor: ServidorLocal, sorteio: Random) -> str:
         """Conexões cortadas e recusadas por alguns segundos."""
         camera, dura_s = sorteio.choice(self._cameras), sorteio.uniform(*SEM_REDE_S)
+        self._tirar_rede(camera, dura_s)
+        return f"câmera {camera.numero} sem rede por {dura_s:.1f} s"
+
+    @staticmethod
+    def _tirar_rede(camera: Camera, dura_s: float) -> None:
         camera.enlace.fora_do_ar.set()
         camera.enlace.derrubar_conexoes()
         threading.Timer(dura_s, camera.enlace.fora_do_ar.clear).start()
-        return f"câmera {camera.numero} sem rede por {dura_s:.1f} s"
