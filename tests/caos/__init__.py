@@ -6,10 +6,11 @@ Progresso a cada dez segundos, resumo no fim, saída 1 se algo foi quebrado (e o
 `.local/caos/semente-N`). `make test` roda uma versão curta (`tests/falhas/test_caos_curto.py`) e sabota o banco para
 ver se os oráculos acusam.
 
-A mesma semente repete o roteiro (que falha, em que instante, com que duração, em que câmera), o conteúdo e a ordem do
-que cada cliente manda, e os cortes da n-ésima conexão do relé e de cada enlace. Depende do tempo real, e portanto não
-se repete: o que cada falha pega no meio, como as threads se entrelaçam, quantos reenvios há, quanto se capturou antes
-de cada morte, os instantes que vão nos carimbos e os pids.
+A mesma semente repete o roteiro (que falha, em que instante, com que duração, em que câmera), a sequência de lotes,
+recibos e capturas que cada cliente cria, com os seus ids, e os cortes da n-ésima conexão do relé e de cada enlace.
+Depende do tempo real, e portanto não se repete: o que cada falha pega no meio, como as threads se entrelaçam, quais
+lotes são reenviados, quanto se capturou antes de cada morte, os carimbos de hora, os pids e os ids que o cliente de
+verdade faz.
 
 A rodada
 - `execucao.py`      do começo ao resumo

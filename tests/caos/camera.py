@@ -2,8 +2,8 @@
 
 Captura até ser morto; cada linha da saída é um JSON: `{"numero", "ids"}` do que a fila guardou, ou `{"numero",
 "codigo", "qtd"}` do que ela disse não ter guardado. Obedece ao arquivo de ordens, relido a cada captura:
-`relogio_s` desloca a hora de parede, `disco_cheio` tira o espaço dos arquivos, `parar` manda escoar a fila e sair
-com o retrato dela, `{"fim": …}`. O token e as opções vêm do ambiente.
+`relogio_s` desloca a hora de parede, `disco_cheio` tira o espaço dos arquivos, `rajada` apressa, `parar` manda escoar
+a fila e sair com o retrato dela, `{"fim": …}`. O token e as opções vêm do ambiente.
 """
 
 import json
@@ -23,6 +23,7 @@ from ingestao.cliente.erros import FilaIndisponivel
 from ingestao.cliente.relogio import Relogio
 
 RITMO_S = 0.15
+RAJADA_S = 0.02  # sem espaço, captura-se depressa: devagar, o diário da fila daria para tudo
 QTD_CENAS = 8
 PRAZO_S = 60.0
 SEM_LIMITE = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
@@ -50,16 +51,16 @@ def principal(url: str, pasta: Path, vida: str, semente: str, ordens: Path) -> i
     opcoes = json.loads(os.environ["APARELHO_OPCOES"])
     with Cliente(url, os.environ["APARELHO_TOKEN"], pasta, relogio=relogio, **opcoes) as cliente:
         numero = 0
-        while not obedecer(ordens, relogio, pasta):
+        while not (mandado := obedecer(ordens, relogio, pasta))["parar"]:
             capturar(cliente, dado.choice(cenas), f"{vida}-{numero}")
             numero += 1
-            time.sleep(RITMO_S * dado.uniform(0.5, 1.5))
+            time.sleep((RAJADA_S if mandado["rajada"] else RITMO_S) * dado.uniform(0.5, 1.5))
         return escoar(cliente)
 
 
-def obedecer(ordens: Path, relogio: RelogioTorto, pasta: Path) -> bool:
-    """Cumpre o que mandaram; devolve True se é para parar."""
-    mandado = json.loads(ordens.read_text("utf-8"))
+def obedecer(ordens: Path, relogio: RelogioTorto, pasta: Path) -> dict[str, Any]:
+    """Cumpre o que mandaram, e o devolve."""
+    mandado: dict[str, Any] = json.loads(ordens.read_text("utf-8"))
     relogio.desvio = timedelta(seconds=mandado["relogio_s"])
     limites = SEM_LIMITE
     if mandado["disco_cheio"]:
@@ -68,7 +69,7 @@ def obedecer(ordens: Path, relogio: RelogioTorto, pasta: Path) -> bool:
         diario = pasta / "fila.db-wal"
         limites = (diario.stat().st_size if diario.exists() else 0, resource.RLIM_INFINITY)
     resource.setrlimit(resource.RLIMIT_FSIZE, limites)
-    return bool(mandado["parar"])
+    return mandado
 
 
 def capturar(cliente: Cliente, cena: Cena, numero: str) -> None:

@@ -58,7 +58,7 @@ class Camera:
         self.fim: dict[str, Any] | None = None
         self.qtd_mortes = self.qtd_vidas = 0
         self._semente, self._token, self._oraculo = semente, token, oraculo
-        self._ordens: dict[str, Any] = {"relogio_s": 0, "disco_cheio": False, "parar": False}
+        self._ordens: dict[str, Any] = {"relogio_s": 0, "disco_cheio": False, "rajada": False, "parar": False}
         self._trava = threading.Lock()
         self._processo: subprocess.Popen[bytes] | None = None
         self._leitor: threading.Thread | None = None
@@ -93,8 +93,9 @@ class Camera:
 
     def encher_o_disco(self, *, cheio: bool) -> None:
         """Enche até a última página, ou libera."""
+        self._mandar({"rajada": cheio, "disco_cheio": cheio and not self.em_disco_pequeno})
         if not self.em_disco_pequeno:
-            return self._mandar({"disco_cheio": cheio})
+            return None
         enchimento = self.fila / "enchimento"
         if not cheio:
             return enchimento.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import psycopg
@@ -101,8 +102,13 @@ def conferir(conexao: psycopg.Connection[Any], oraculo: Oraculo, sites: Sequence
     qtd_lidos = 0
     for linhas in _percorrer(conexao, SQL_EVENTOS, ids):
         qtd_lidos += len(linhas)
+        linhas.sort(key=lambda linha: linha[:2])  # na ordem do livro, que assim se lê em sequência
         for linha in linhas:
             _conferir_evento(oraculo, *linha)
+        for chave, seguinte in pairwise(linha[:2] for linha in linhas):
+            if chave == seguinte:
+                oraculo.acusar(f"evento em dobro: {chave}")
+        livro.anotar(SQL_VISTO, [linha[:2] for linha in linhas])
     perdidos = livro.contar("SELECT count(*) FROM evento WHERE prometido AND NOT visto")
     if perdidos:
         exemplos = livro.buscar(f"SELECT * FROM evento WHERE prometido AND NOT visto LIMIT {EXEMPLOS}")
@@ -143,7 +149,6 @@ def _conferir_evento(
     ((sessao_certa, tipo_certo, e_erro, hora, visto),) = achado
     if visto:
         oraculo.acusar(f"evento em dobro: {chave}")
-    oraculo.livro.anotar(SQL_VISTO, [chave])
     veio = (aplicativo_da_sessao, sessao, tipo, tem_erro, texto)
     devia = (aplicativo, sessao_certa, tipo_certo, bool(e_erro), evento_id[: len(texto or "")])
     if veio != devia or tipo_certo == "PULSO":

@@ -57,8 +57,7 @@ SQL_MAIOR_LATENCIA = """
     SELECT max(latencia_ms) FROM ingestao_captura WHERE dispositivo_id = ANY(%s::uuid[])
 """
 SQL_DO_ID = """
-    SELECT dispositivo, conteudo, suspeita, mandadas, gravadas, conflitos, gravado_em, visto
-    FROM variante WHERE id = ?
+    SELECT dispositivo, conteudo, suspeita, mandadas, gravadas, gravado_em FROM variante WHERE id = ?
 """
 
 
@@ -75,9 +74,16 @@ def conferir(
     livro.anotar("UPDATE variante SET visto = 0", [()])
     livro.anotar("UPDATE dita SET visto = 0", [()])
     qtd_lidas = 0
-    for linha in _percorrer(banco, ids):
-        qtd_lidas += 1
-        _conferir_linha(oraculo, linha)
+    for linhas in _percorrer(banco, ids):
+        qtd_lidas += len(linhas)
+        certas = [v for linha in linhas if (v := _conferir_linha(oraculo, linha)) is not None]
+        livro.anotar(
+            "UPDATE variante SET visto = 1 WHERE id = ? AND dispositivo = ? AND conteudo = ?", certas
+        )
+        livro.anotar(
+            "UPDATE dita SET visto = 1 WHERE id = ? AND numero = ?",
+            [(linha[0], linha[4].get("numero")) for linha in linhas],
+        )
     _conferir_promessas(oraculo)
     _conferir_recusas(banco, oraculo, ids)
     _conferir_medidas(banco, oraculo, ids, cameras)
@@ -85,14 +91,18 @@ def conferir(
     return qtd_lidas
 
 
-def _percorrer(banco: psycopg.Connection[Any], ids: list[str]) -> Iterator[tuple[Any, ...]]:
+def _percorrer(banco: psycopg.Connection[Any], ids: list[str]) -> Iterator[list[tuple[Any, ...]]]:
     with banco.transaction(), banco.cursor(name="capturas") as cursor:
-        cursor.itersize = LINHAS_POR_VEZ
-        yield from cursor.execute(SQL_CAPTURAS, (ids,))
+        cursor.execute(SQL_CAPTURAS, (ids,))
+        while linhas := cursor.fetchmany(LINHAS_POR_VEZ):
+            yield linhas
 
 
-def _conferir_linha(oraculo: OraculoDeCapturas, linha: tuple[Any, ...]) -> None:
-    """Uma captura do banco é um conteúdo que alguém mandou, com a hora do ACK e os bytes do recorte."""
+def _conferir_linha(oraculo: OraculoDeCapturas, linha: tuple[Any, ...]) -> tuple[str, str, str] | None:
+    """Uma captura do banco é um conteúdo que alguém mandou, com a hora do ACK e os bytes do recorte.
+
+    Devolve a variante que ela é; None se ninguém a mandou assim.
+    """
     id_, dispositivo, capturado_em, seq, payload, *resto = linha
     quadro, caixa = resto[:4], resto[4:9]
     recorte_dito, recorte_sha256, suspeita, gravado_em, link, fila = resto[9:]
@@ -107,15 +117,8 @@ def _conferir_linha(oraculo: OraculoDeCapturas, linha: tuple[Any, ...]) -> None:
     variantes = {(v[0], v[1]): v[2:] for v in oraculo.livro.buscar(SQL_DO_ID, (id_,))}
     if (dispositivo, conteudo) not in variantes:
         oraculo.acusar(f"captura {id_} que ninguém mandou assim: no banco {linha}; mandadas {variantes}")
-        return
-    suspeita_certa, mandadas, gravadas, _, ack, _ = variantes[dispositivo, conteudo]
-    oraculo.livro.anotar(
-        "UPDATE variante SET visto = 1 WHERE id = ? AND dispositivo = ? AND conteudo = ?",
-        [(id_, dispositivo, conteudo)],
-    )
-    oraculo.livro.anotar(
-        "UPDATE dita SET visto = 1 WHERE id = ? AND numero = ?", [(id_, payload.get("numero"))]
-    )
+        return None
+    suspeita_certa, mandadas, gravadas, ack = variantes[dispositivo, conteudo]
     if recorte_dito != recorte_sha256:
         oraculo.acusar(f"captura {id_}: recorte com SHA-256 {recorte_sha256}, e a linha diz {recorte_dito}")
     if ack is not None and ack != _escrever(gravado_em):
@@ -124,6 +127,7 @@ def _conferir_linha(oraculo: OraculoDeCapturas, linha: tuple[Any, ...]) -> None:
         oraculo.acusar(f"captura {id_}: hora_suspeita “{suspeita}”, devia ser “{suspeita_certa}”")
     if not gravadas - 1 <= link + fila <= mandadas - 1:
         oraculo.acusar(f"captura {id_}: {link}+{fila} reenvios, com {gravadas} ACKs em {mandadas} envios")
+    return id_, dispositivo, conteudo
 
 
 def _escrever(instante: datetime) -> str:
