@@ -29,6 +29,8 @@ from tests.caos.servidor import RAIZ
 PERDA = 0.08
 PASSO_S = 0.1
 ESPERA_PARA_VOLTAR_S = (0.0, 1.5)
+ESPERA_DA_CAIDA_S = 1.0  # como um supervisor de serviços faria
+PRAZO_DA_PARTIDA_S = 15.0  # quem começou com o disco cheio pode só agora ter desistido
 DISCO = "16m"
 OPCOES: dict[str, Any] = {
     "espera_base_s": 0.05, "espera_teto_s": 1.0, "retry_after_teto_s": 1, "pulso_s": 0.5, "pedidos_espera_s": 1,
@@ -63,6 +65,7 @@ class Camera:
         self._processo: subprocess.Popen[bytes] | None = None
         self._leitor: threading.Thread | None = None
         self._voltar_em_s = 0.0
+        self._liberado_em_s = float("-inf")
         self._mandar({})
         self.enlace = Enlace(porta, self._por_conexao(numero), ao_responder=self._ao_responder)
 
@@ -93,6 +96,8 @@ class Camera:
 
     def encher_o_disco(self, *, cheio: bool) -> None:
         """Enche até a última página, ou libera."""
+        if not cheio:
+            self._liberado_em_s = time.monotonic()
         self._mandar({"rajada": cheio, "disco_cheio": cheio and not self.em_disco_pequeno})
         if not self.em_disco_pequeno:
             return None
@@ -141,9 +146,10 @@ class Camera:
         """Só se sai por SIGKILL nosso, por ordem, ou porque com o disco cheio nem a fila abre."""
         assert self._leitor is not None
         self._leitor.join(10)
-        cheio = self._ordens["disco_cheio"] or (self.fila / "enchimento").exists()
+        agora_s = time.monotonic()
+        cheio = self._ordens["rajada"] or agora_s - self._liberado_em_s < PRAZO_DA_PARTIDA_S
         if saida not in (0, -signal.SIGKILL) and self.fim is None:
-            self._voltar_em_s = time.monotonic() + 1.0
+            self._voltar_em_s = agora_s + ESPERA_DA_CAIDA_S
             if not cheio:
                 self._oraculo.acusar(
                     f"a câmera {self.numero} morreu sozinha ({saida}); veja camera-{self.numero}.log"
