@@ -24,6 +24,7 @@ from ingestao.cliente.relogio import Relogio
 
 RITMO_S = 0.15
 RAJADA_S = 0.02  # sem espaço, captura-se depressa: devagar, o diário da fila daria para tudo
+LIMITE_BYTES = 65_536  # menos que o diário da fila, que se reescreve no espaço que já tem
 QTD_CENAS = 8
 PRAZO_S = 60.0
 SEM_LIMITE = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
@@ -51,23 +52,20 @@ def principal(url: str, pasta: Path, vida: str, semente: str, ordens: Path) -> i
     opcoes = json.loads(os.environ["APARELHO_OPCOES"])
     with Cliente(url, os.environ["APARELHO_TOKEN"], pasta, relogio=relogio, **opcoes) as cliente:
         numero = 0
-        while not (mandado := obedecer(ordens, relogio, pasta))["parar"]:
+        while not (mandado := obedecer(ordens, relogio))["parar"]:
             capturar(cliente, dado.choice(cenas), f"{vida}-{numero}")
             numero += 1
             time.sleep((RAJADA_S if mandado["rajada"] else RITMO_S) * dado.uniform(0.5, 1.5))
         return escoar(cliente)
 
 
-def obedecer(ordens: Path, relogio: RelogioTorto, pasta: Path) -> dict[str, Any]:
+def obedecer(ordens: Path, relogio: RelogioTorto) -> dict[str, Any]:
     """Cumpre o que mandaram, e o devolve."""
     mandado: dict[str, Any] = json.loads(ordens.read_text("utf-8"))
     relogio.desvio = timedelta(seconds=mandado["relogio_s"])
     limites = SEM_LIMITE
     if mandado["disco_cheio"]:
-        # O diário (WAL) só se reescreve no tamanho que tem, e nada passa dele para o arquivo que não caiba no
-        # mesmo tamanho. Só o limite mole, que se pode devolver.
-        diario = pasta / "fila.db-wal"
-        limites = (diario.stat().st_size if diario.exists() else 0, resource.RLIM_INFINITY)
+        limites = (LIMITE_BYTES, resource.RLIM_INFINITY)  # só o limite mole, que se pode devolver
     resource.setrlimit(resource.RLIMIT_FSIZE, limites)
     return mandado
 

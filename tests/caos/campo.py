@@ -32,11 +32,14 @@ ESPERA_PARA_VOLTAR_S = (0.0, 1.5)
 ESPERA_DA_CAIDA_S = 1.0  # como um supervisor de serviços faria
 PRAZO_DA_PARTIDA_S = 15.0  # quem começou com o disco cheio pode só agora ter desistido
 DISCO = "16m"
+ENCHIMENTO = "enchimento"
 OPCOES: dict[str, Any] = {
     "espera_base_s": 0.05, "espera_teto_s": 1.0, "retry_after_teto_s": 1, "pulso_s": 0.5, "pedidos_espera_s": 1,
     "prazo_resposta_s": 20, "disco_livre_minimo_bytes": 512 * 1024, "reserva_bytes": 1024 * 1024,
     "quadros_bytes": 3 * 1024 * 1024,
 }  # fmt: skip
+# No disco pequeno o recorte é quase o quadro: os quatro megabytes do diário se esgotam em segundos.
+OPCOES_DO_DISCO_PEQUENO = {**OPCOES, "margem_px": 250}
 
 
 class Camera:
@@ -72,8 +75,13 @@ class Camera:
     # ---- Vida
 
     def zelar(self) -> None:
-        """Religa a câmera morta. Só a thread do zelador chama: o núcleo mata o filho de uma thread que acaba."""
+        """Religa a câmera morta, e toma o espaço que ela abriu no disco cheio.
+
+        Só a thread do zelador chama: o núcleo mata o filho de uma thread que acaba.
+        """
         with self._trava:
+            if self._ordens["rajada"] and self.em_disco_pequeno:
+                self._encher()
             if self.fim is not None or time.monotonic() < self._voltar_em_s:
                 return
             if self._processo is not None:
@@ -101,13 +109,9 @@ class Camera:
         self._mandar({"rajada": cheio, "disco_cheio": cheio and not self.em_disco_pequeno})
         if not self.em_disco_pequeno:
             return None
-        enchimento = self.fila / "enchimento"
-        if not cheio:
-            return enchimento.unlink(missing_ok=True)
-        with suppress(OSError), enchimento.open("wb", buffering=0) as arquivo:
-            while True:
-                arquivo.write(bytes(4096))
-        return None
+        if cheio:
+            return self._encher()
+        return (self.fila / ENCHIMENTO).unlink(missing_ok=True)
 
     def entortar_o_relogio(self, segundos: int) -> None:
         """A hora de parede passa a mentir tantos segundos (0: volta ao certo)."""
@@ -127,12 +131,19 @@ class Camera:
         if self.em_disco_pequeno:
             subprocess.run(["umount", "--lazy", str(self.fila)], check=False)
 
+    def _encher(self) -> None:
+        """Ocupa até a última página do disco pequeno; o que já se ocupou fica."""
+        with suppress(OSError), (self.fila / ENCHIMENTO).open("ab", buffering=0) as arquivo:
+            while True:
+                arquivo.write(bytes(4096))
+
     def _iniciar(self) -> None:
         comando = [
             *(sys.executable, "-m", "tests.caos.camera", self.enlace.url, str(self.fila)),
             *(str(self.qtd_vidas), f"{self._semente}:{self.numero}", str(self._arquivo_de_ordens)),
         ]
-        ambiente = {**os.environ, "APARELHO_TOKEN": self._token, "APARELHO_OPCOES": json.dumps(OPCOES)}
+        opcoes = OPCOES_DO_DISCO_PEQUENO if self.em_disco_pequeno else OPCOES
+        ambiente = {**os.environ, "APARELHO_TOKEN": self._token, "APARELHO_OPCOES": json.dumps(opcoes)}
         with (self.pasta / f"camera-{self.numero}.log").open("ab") as registro:
             self._processo = subprocess.Popen(
                 montar_lancamento(comando, sinal_orfandade=signal.SIGKILL),
