@@ -1,6 +1,8 @@
 """O banco contra as promessas, depois que as falhas pararam e a caixa esvaziou."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import psycopg
@@ -11,9 +13,12 @@ from tests.caos.oraculo import Oraculo
 LINHAS_POR_VEZ = 20_000
 EXEMPLOS = 5
 
+SQL_ESPERADO = "SELECT sessao, tipo, e_erro, ocorrido_em, visto FROM evento WHERE site = ? AND evento_id = ?"
+SQL_VISTO = "UPDATE evento SET visto = 1 WHERE site = ? AND evento_id = ?"
+
 SQL_EVENTOS = """
     SELECT e.aplicativo_id::text, e.evento_id, e.tipo, e.texto, e.erro_id IS NOT NULL,
-        s.aplicativo_id::text, s.sessao_externa
+        s.aplicativo_id::text, s.sessao_externa, e.ocorrido_em, e.ocorrido_em_original
     FROM ingestao_evento e LEFT JOIN ingestao_sessao s ON s.id = e.sessao_id
     WHERE e.aplicativo_id = ANY(%s)
 """
@@ -90,30 +95,42 @@ COERENCIA = {
 def conferir(conexao: psycopg.Connection[Any], oraculo: Oraculo, sites: Sequence[Site]) -> int:
     """Acusa no oráculo o que o banco tem de diferente do prometido; devolve quantos eventos leu."""
     ids = [site.id for site in sites]
-    vistos: set[tuple[str, str]] = set()
-    for linha in _percorrer(conexao, SQL_EVENTOS, ids):
-        _conferir_evento(oraculo, vistos, *linha)
-    perdidos = oraculo.prometidos - vistos
+    livro = oraculo.livro
+    livro.anotar("UPDATE evento SET visto = 0", [()])
+    # Um PostgreSQL morto com SIGKILL esquece as estatísticas, e as contas abaixo levariam minutos.
+    conexao.execute("ANALYZE ingestao_evento, ingestao_sessao, ingestao_erro")
+    qtd_lidos = 0
+    for linhas in _percorrer(conexao, SQL_EVENTOS, ids):
+        qtd_lidos += len(linhas)
+        linhas.sort(key=lambda linha: linha[:2])  # na ordem do livro, que assim se lê em sequência
+        for linha in linhas:
+            _conferir_evento(oraculo, *linha)
+        for chave, seguinte in pairwise(linha[:2] for linha in linhas):
+            if chave == seguinte:
+                oraculo.acusar(f"evento em dobro: {chave}")
+        livro.anotar(SQL_VISTO, [linha[:2] for linha in linhas])
+    perdidos = livro.contar("SELECT count(*) FROM evento WHERE prometido AND NOT visto")
     if perdidos:
-        oraculo.acusar(f"{len(perdidos)} eventos confirmados não existem, como {sorted(perdidos)[:EXEMPLOS]}")
+        exemplos = livro.buscar(f"SELECT * FROM evento WHERE prometido AND NOT visto LIMIT {EXEMPLOS}")
+        oraculo.acusar(f"{perdidos} eventos confirmados não existem, como {exemplos}")
     _conferir_sessoes(conexao, oraculo, ids)
     _conferir_recusas(conexao, oraculo, ids)
     for frase, sql in COERENCIA.items():
         erradas = conexao.execute(sql, {"sites": ids}).fetchall()
         if erradas:
             oraculo.acusar(f"{frase}: {len(erradas)} casos, como {erradas[:EXEMPLOS]}")
-    return len(vistos)
+    return qtd_lidos
 
 
-def _percorrer(conexao: psycopg.Connection[Any], sql: str, ids: list[str]) -> Iterator[tuple[Any, ...]]:
+def _percorrer(conexao: psycopg.Connection[Any], sql: str, ids: list[str]) -> Iterator[list[tuple[Any, ...]]]:
     with conexao.transaction(), conexao.cursor(name="conferencia") as cursor:
-        cursor.itersize = LINHAS_POR_VEZ
-        yield from cursor.execute(sql, (ids,))
+        cursor.execute(sql, (ids,))
+        while linhas := cursor.fetchmany(LINHAS_POR_VEZ):
+            yield linhas
 
 
 def _conferir_evento(
     oraculo: Oraculo,
-    vistos: set[tuple[str, str]],
     aplicativo: str,
     evento_id: str,
     tipo: str,
@@ -121,19 +138,24 @@ def _conferir_evento(
     tem_erro: bool,
     aplicativo_da_sessao: str | None,
     sessao: str | None,
+    ocorrido_em: datetime,
+    original: str | None,
 ) -> None:
     chave = (aplicativo, evento_id)
-    esperado = oraculo.mandados.get(chave)
-    if chave in vistos:
-        oraculo.acusar(f"evento em dobro: {chave}")
-    vistos.add(chave)
-    if esperado is None:
+    achado = oraculo.livro.buscar(SQL_ESPERADO, chave)
+    if not achado:
         oraculo.acusar(f"evento que ninguém mandou inteiro: {chave}")
         return
+    ((sessao_certa, tipo_certo, e_erro, hora, visto),) = achado
+    if visto:
+        oraculo.acusar(f"evento em dobro: {chave}")
     veio = (aplicativo_da_sessao, sessao, tipo, tem_erro, texto)
-    devia = (aplicativo, esperado.sessao, esperado.tipo, esperado.e_erro, evento_id[: len(texto or "")])
-    if veio != devia or esperado.tipo == "PULSO":
+    devia = (aplicativo, sessao_certa, tipo_certo, bool(e_erro), evento_id[: len(texto or "")])
+    if veio != devia or tipo_certo == "PULSO":
         oraculo.acusar(f"evento {chave} gravado como {veio}, devia ser {devia}")
+    # A hora do remetente fica como veio; a que não se aceita (torta, ilegível) fica guardada ao lado.
+    if hora is not None and hora != original and (original or datetime.fromisoformat(hora) != ocorrido_em):
+        oraculo.acusar(f"evento {chave} mandado às {hora}, gravado às {ocorrido_em} ({original})")
 
 
 def _conferir_sessoes(conexao: psycopg.Connection[Any], oraculo: Oraculo, ids: list[str]) -> None:

@@ -45,7 +45,8 @@ class Resposta:
 class Canal:
     """Uma conexão mantida aberta com o servidor; reabre sozinha na mensagem seguinte a uma queda."""
 
-    def __init__(self, porta: int, prazo_s: float = PRAZO_S) -> None:
+    def __init__(self, porta: int, prazo_s: float = PRAZO_S, *, rota: str = ROTA) -> None:
+        self._rota = rota
         self._conexao = http.client.HTTPConnection("127.0.0.1", porta, timeout=prazo_s)
 
     def postar(self, corpo: bytes, cabecalhos: Mapping[str, str], *, em_pedacos: bool = False) -> Resposta:
@@ -58,7 +59,11 @@ class Canal:
         try:
             pedacos = iter([corpo[:700], corpo[700:]]) if em_pedacos else None
             self._conexao.request(
-                "POST", ROTA, body=pedacos or corpo, headers=dict(cabecalhos), encode_chunked=em_pedacos
+                "POST",
+                self._rota,
+                body=pedacos or corpo,
+                headers=dict(cabecalhos),
+                encode_chunked=em_pedacos,
             )
         except (OSError, http.client.HTTPException) as queda:
             self.fechar()
@@ -77,6 +82,9 @@ class Canal:
 
 
 def _ler(resposta: http.client.HTTPResponse) -> Resposta:
+    """A resposta inteira. Cortada no meio dos cabeçalhos, o `http.client` a daria por completa e vazia."""
+    if resposta.length is None and not resposta.chunked:
+        raise http.client.IncompleteRead(b"")
     return Resposta(
         status=resposta.status,
         cabecalhos={nome.lower(): valor for nome, valor in resposta.getheaders()},

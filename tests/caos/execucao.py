@@ -1,33 +1,33 @@
 """Uma rodada: subir, carregar, derrubar, parar de derrubar, esperar esvaziar, conferir, resumir."""
 
-import threading
+import os
+import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
 import psutil
 import psycopg
 
-from tests.caos.clientes import Cliente
-from tests.caos.conferencia import conferir
 from tests.caos.falhas import Falha, Marcada, montar_roteiro
-from tests.caos.lotes import Site
-from tests.caos.oraculo import Oraculo
+from tests.caos.fluxo import Fluxo
+from tests.caos.fluxo_capturas import FluxoDeCapturas
+from tests.caos.fluxo_eventos import FluxoDeEventos
+from tests.caos.fluxo_recibos import FluxoDeRecibos
+from tests.caos.rele import Rele
 from tests.caos.servidor import ServidorLocal, esperar
+from tests.caos.transportadora import Integracao
 
-QTD_SITES = 8
-QTD_CLIENTES = 12
-FRANQUIA = 1_500  # de um dos sites: passa dela no meio da rodada e começa a receber 402
 LIMITE_POR_MINUTO = "10000000"  # a janela tem testes próprios; aqui ela só esconderia as falhas
-PASSO_DO_PROGRESSO_S = 5.0
-PRAZO_DOS_CLIENTES_S = 60
+MENSAGENS_POR_LOTE = 0.2  # mensagens de SMS por lote de eventos: uns três recibos cada uma
+PASSO_DO_PROGRESSO_S = 10.0
 FALHA_DEMORADA_S = 5.0  # só a que derruba e levanta tudo passa disto
 # Reinício com recuo (até 10 s), varredura do beat (3 s) e, se um worker morreu com a mensagem, mais uma.
 PRAZO_PARA_ESVAZIAR_S = 60
-
-SQL_PENDENTES = "SELECT count(*) FROM ingestao_lote WHERE estacionado_em IS NULL"
 
 
 @dataclass(slots=True)
@@ -35,73 +35,31 @@ class Rodada:
     """O que uma rodada deixou: violações (nenhuma, se tudo vai bem) e as medidas para o resumo."""
 
     semente: int
-    oraculo: Oraculo
+    fluxos: Sequence[Fluxo]
+    acusacoes: list[str] = field(default_factory=list)
     falhas: Counter[str] = field(default_factory=Counter)
-    linhas: int = 0
     esvaziou_em_s: float | None = None
     memoria_maxima_mb: dict[str, float] = field(default_factory=dict)
+    memoria_inicial_mb: float = 0.0
 
     @property
     def violacoes(self) -> list[str]:
-        return self.oraculo.violacoes
+        return self.acusacoes + [f"{f.nome}: {v}" for f in self.fluxos for v in f.violacoes]
 
     def resumo(self) -> str:
-        """Uma linha com a semente e o que aconteceu."""
-        o = self.oraculo
-        esperas = sorted(o.esperas_s) or [0.0]
-        p50, p99 = (esperas[int((len(esperas) - 1) * q)] * 1000 for q in (0.5, 0.99))
+        """As falhas por tipo, o que cada fluxo mandou e ouviu, as memórias e quantas violações."""
         esvaziou = "não" if self.esvaziou_em_s is None else f"em {self.esvaziou_em_s:.1f} s"
-        return (
-            f"semente={self.semente} violações={o.qtd_violacoes} falhas={sum(self.falhas.values())} "
-            f"mandadas={o.respostas['mandadas']} 202={o.respostas['202']} 503={o.respostas['503']} "
-            f"sem_resposta={o.respostas['sem resposta']} prometidos={len(o.prometidos)} linhas={self.linhas} "
-            f"p50={p50:.0f}ms p99={p99:.0f}ms máximo={esperas[-1]:.1f}s esvaziou={esvaziou} "
-            + " ".join(f"memória_{nome}={mb:.0f}MB" for nome, mb in sorted(self.memoria_maxima_mb.items()))
+        memorias = [f"{nome} {mb:.0f} MB" for nome, mb in sorted(self.memoria_maxima_mb.items())]
+        return "\n".join(
+            [
+                f"semente {self.semente}: {sum(self.falhas.values())} falhas",
+                *(f"  {vezes:4d} × {nome}" for nome, vezes in sorted(self.falhas.items())),
+                *(f"{fluxo.nome}: {fluxo.resumo()}" for fluxo in self.fluxos),
+                f"as caixas esvaziaram: {esvaziou}",
+                f"memória máxima: {', '.join(memorias)} (o gerador começou com {self.memoria_inicial_mb:.0f} MB)",
+                f"VIOLAÇÕES: {len(self.violacoes)}",
+            ]
         )
-
-
-class Carga:
-    """Os clientes de uma rodada, do primeiro lote ao último reenvio."""
-
-    def __init__(
-        self, servidor: ServidorLocal, sites: Sequence[Site], semente: int, por_segundo: float
-    ) -> None:
-        self.oraculo = Oraculo()
-        self._parar, self._desistir = threading.Event(), threading.Event()
-        self._clientes = [
-            Cliente(
-                numero,
-                semente=semente,
-                porta=servidor.porta,
-                sites=sites,
-                oraculo=self.oraculo,
-                intervalo_s=QTD_CLIENTES / por_segundo,
-                parar=self._parar,
-                desistir=self._desistir,
-            )
-            for numero in range(QTD_CLIENTES)
-        ]
-
-    def __enter__(self) -> "Carga":
-        for cliente in self._clientes:
-            cliente.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._parar.set()
-        self._desistir.set()
-        for cliente in self._clientes:
-            cliente.join(30)
-
-    def terminar(self) -> None:
-        """Para de criar lotes e espera os reenvios; acusa quem ficou sem resposta com o servidor de pé."""
-        self._parar.set()
-        limite = time.monotonic() + PRAZO_DOS_CLIENTES_S
-        for cliente in self._clientes:
-            cliente.join(max(0.0, limite - time.monotonic()))
-        presos = sum(len(c.pendentes) or 1 for c in self._clientes if c.is_alive())
-        if presos:
-            self.oraculo.acusar(f"{presos} lotes sem resposta {PRAZO_DOS_CLIENTES_S} s depois das falhas")
 
 
 def rodar(
@@ -111,30 +69,84 @@ def rodar(
     por_segundo: float,
     falhas: Mapping[str, Falha],
     dizer: Callable[[str], None] = print,
+    guardar_em: Path | None = None,
 ) -> Rodada:
-    """Uma rodada inteira num servidor próprio; nada fica para trás. `dizer` recebe o progresso."""
-    roteiro = montar_roteiro(semente, duracao_s, list(falhas))
-    dizer(f"semente {semente}: {len(roteiro)} falhas em {duracao_s:.0f} s, {por_segundo:.0f} lotes/s")
+    """Uma rodada inteira num servidor próprio; nada fica para trás. `dizer` recebe o progresso.
+
+    Com violação, os registros dos processos ficam em `guardar_em`, se dado.
+    """
     with ServidorLocal(ambiente={"LASTRO_LIMITE_POR_MINUTO": LIMITE_POR_MINUTO}) as servidor:
-        sites = criar_sites(servidor, QTD_SITES, franquia=FRANQUIA)
-        with Carga(servidor, sites, semente, por_segundo) as carga:
-            rodada = Rodada(semente=semente, oraculo=carga.oraculo)
-            _seguir_roteiro(servidor, rodada, roteiro, duracao_s, falhas, dizer)
-            servidor.esperar_de_pe()
-            carga.terminar()
-            _esperar_esvaziar(servidor, rodada)
-            with servidor.conectar() as conexao:
-                rodada.linhas = conferir(conexao, rodada.oraculo, sites)
-            if rodada.violacoes:
-                dizer(servidor.fim_da_saida(80))
-    dizer(rodada.resumo())
-    return rodada
+        try:
+            return _rodar(servidor, semente, duracao_s, por_segundo, falhas, dizer, guardar_em)
+        except BaseException:
+            _guardar_registros(servidor, guardar_em, dizer)
+            raise
 
 
-def criar_sites(servidor: ServidorLocal, quantos: int, *, franquia: int | None = None) -> list[Site]:
-    """Cria os sites da carga; com `franquia`, o último a tem e para de receber quando ela acaba."""
-    argumentos = [str(quantos)] + ([str(franquia)] if franquia is not None else [])
-    return [Site(**site) for site in servidor.rodar_modulo("tests.caos.aplicativos", *argumentos)]
+def _rodar(
+    servidor: ServidorLocal,
+    semente: int,
+    duracao_s: float,
+    por_segundo: float,
+    falhas: Mapping[str, Falha],
+    dizer: Callable[[str], None],
+    guardar_em: Path | None,
+) -> Rodada:
+    with (
+        Rele(servidor.porta, semente) as rele,
+        _montar_fluxos(servidor, semente, duracao_s, por_segundo, rele.porta) as fluxos,
+    ):
+        rodada = Rodada(semente=semente, fluxos=fluxos, memoria_inicial_mb=_memoria_do_gerador_mb())
+        todas = {**falhas, **rele.falhas}
+        for fluxo in fluxos:
+            todas |= fluxo.falhas
+        roteiro = montar_roteiro(semente, duracao_s, list(todas))
+        dizer(f"semente {semente}: {len(roteiro)} falhas em {duracao_s:.0f} s, {por_segundo:.0f} lotes/s")
+        for fluxo in fluxos:
+            fluxo.iniciar()
+        _seguir_roteiro(servidor, rodada, roteiro, duracao_s, todas, dizer)
+        servidor.esperar_de_pe()
+        dizer("fim das falhas: esperando as últimas respostas e conferindo")
+        for fluxo in fluxos:
+            antes_s = time.monotonic()
+            fluxo.terminar()
+            dizer(f"{fluxo.nome}: última resposta ouvida em {time.monotonic() - antes_s:.1f} s")
+        _esperar_esvaziar(servidor, rodada)
+        with servidor.conectar() as banco:
+            for fluxo in fluxos:
+                antes_s = time.monotonic()
+                fluxo.conferir(banco)
+                dizer(f"{fluxo.nome}: conferido em {time.monotonic() - antes_s:.1f} s")
+        if rodada.violacoes:
+            _guardar_registros(servidor, guardar_em, dizer)
+        dizer(rodada.resumo())
+        return rodada
+
+
+@contextmanager
+def _montar_fluxos(
+    servidor: ServidorLocal, semente: int, duracao_s: float, por_segundo: float, porta_do_rele: int
+) -> Iterator[list[Fluxo]]:
+    """Os três fluxos, cadastrados e parados; na saída, encerrados."""
+    epocas = FluxoDeRecibos.contar_epocas(duracao_s)
+    cadastro = servidor.rodar_modulo("tests.caos.cadastro", str(epocas), *FluxoDeCapturas.APARELHOS)
+    integracoes = [Integracao(**criada) for criada in cadastro["integracoes"]]
+    fluxos: list[Fluxo] = [
+        FluxoDeEventos(servidor, semente, por_segundo=por_segundo, porta_do_rele=porta_do_rele),
+        FluxoDeRecibos(
+            servidor,
+            semente,
+            integracoes,
+            duracao_s=duracao_s,
+            mensagens_por_segundo=por_segundo * MENSAGENS_POR_LOTE,
+            porta_do_rele=porta_do_rele,
+        ),
+        FluxoDeCapturas(servidor, semente, cadastro["aparelhos"], porta_do_rele=porta_do_rele),
+    ]
+    with ExitStack() as pilha:
+        for fluxo in fluxos:
+            pilha.callback(fluxo.parar)
+        yield fluxos
 
 
 def _seguir_roteiro(
@@ -165,16 +177,17 @@ def _seguir_roteiro(
 
 
 def _progresso(servidor: ServidorLocal, rodada: Rodada, agora_s: float, duracao_s: float) -> str:
-    anotar_memoria(servidor, rodada.memoria_maxima_mb)
-    respostas = rodada.oraculo.respostas
+    _anotar_memoria(servidor, rodada.memoria_maxima_mb)
+    contas = " | ".join(f"{fluxo.nome} {fluxo.progresso()}" for fluxo in rodada.fluxos)
     return (
-        f"{agora_s:5.0f}/{duracao_s:.0f} s  202={respostas['202']} 503={respostas['503']} "
-        f"sem resposta={respostas['sem resposta']} violações={rodada.oraculo.qtd_violacoes}"
+        f"{agora_s:5.0f}/{duracao_s:.0f} s  {contas} | gerador {_memoria_do_gerador_mb():.0f} MB | "
+        f"violações={len(rodada.violacoes)}"
     )
 
 
-def anotar_memoria(servidor: ServidorLocal, maximos_mb: dict[str, float]) -> None:
-    """Guarda a maior memória residente, em MB, já vista num processo da web e num do worker."""
+def _anotar_memoria(servidor: ServidorLocal, maximos_mb: dict[str, float]) -> None:
+    """Guarda a maior memória residente, em MB, já vista num processo da web, num do worker e no gerador."""
+    maximos_mb["gerador"] = max(maximos_mb.get("gerador", 0.0), _memoria_do_gerador_mb())
     for nome in ("web", "worker"):
         pid = servidor.pid_de(nome)
         for processo in servidor.grupo(nome) if pid else []:
@@ -185,20 +198,39 @@ def anotar_memoria(servidor: ServidorLocal, maximos_mb: dict[str, float]) -> Non
             maximos_mb[nome] = max(maximos_mb.get(nome, 0.0), usado_mb)
 
 
+def _memoria_do_gerador_mb() -> float:
+    return psutil.Process(os.getpid()).memory_info().rss / 1e6
+
+
 def _esperar_esvaziar(servidor: ServidorLocal, rodada: Rodada) -> None:
-    """Espera a caixa esvaziar sozinha; acusa se não esvaziou no prazo."""
+    """Espera que o servidor acabe sozinho o que tem a fazer; acusa se não acabou no prazo."""
+
+    def contar() -> dict[str, int] | None:
+        try:
+            return {fluxo.nome: fluxo.contar_por_fazer(servidor) for fluxo in rodada.fluxos}
+        except psycopg.OperationalError:
+            return None
+
+    def acabou() -> bool:
+        contas = contar()
+        return contas is not None and not any(contas.values())
+
     comeco = time.monotonic()
-    if esperar(lambda: contar_pendentes(servidor) == 0, PRAZO_PARA_ESVAZIAR_S, passo_s=0.1):
+    if esperar(acabou, PRAZO_PARA_ESVAZIAR_S, passo_s=0.1):
         rodada.esvaziou_em_s = time.monotonic() - comeco
     else:
-        rodada.oraculo.acusar(
-            f"a caixa não esvaziou em {PRAZO_PARA_ESVAZIAR_S} s: {contar_pendentes(servidor)} lotes"
-        )
+        rodada.acusacoes.append(f"as caixas não esvaziaram em {PRAZO_PARA_ESVAZIAR_S} s: {contar()}")
 
 
-def contar_pendentes(servidor: ServidorLocal) -> int | None:
-    """Lotes à espera na caixa; None enquanto o banco não responde."""
-    try:
-        return int(servidor.consultar(SQL_PENDENTES)[0][0])
-    except psycopg.OperationalError:
-        return None
+def _guardar_registros(
+    servidor: ServidorLocal, guardar_em: Path | None, dizer: Callable[[str], None]
+) -> None:
+    """Copia o que os processos disseram, que some com a pasta da rodada; sem onde guardar, mostra o fim."""
+    if guardar_em is None:
+        dizer(servidor.fim_da_saida(80))
+        return
+    guardar_em.mkdir(parents=True, exist_ok=True)
+    for registro in servidor.pasta.rglob("*.log"):
+        destino = guardar_em / "-".join(registro.relative_to(servidor.pasta).parts)
+        shutil.copyfile(registro, destino)
+    dizer(f"registros dos processos em {guardar_em}")

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -17,6 +17,18 @@ TIPOS = (
 )
 TAMANHOS = (1, 1, 2, 3, 5, 5, 8, 13, 40)
 SESSOES_POR_SITE = 60  # poucas de propósito: clientes diferentes criam e somam as mesmas
+CHANCE_DE_RELOGIO_TORTO = 0.05
+# Instantes fixos, ou o deslocamento do relógio do site.
+HORAS_TORTAS: tuple[str | timedelta, ...] = (
+    *(
+        timedelta(hours=-1),
+        timedelta(hours=1),
+        timedelta(days=-20),
+        timedelta(days=-400),
+        timedelta(days=400),
+    ),
+    *("1970-01-01T00:00:00+00:00", "2099-12-31T23:59:59+00:00", "ontem"),
+)
 CABECALHOS = {"Origin": f"https://{DOMINIO}", "Content-Type": "text/plain;charset=UTF-8"}
 
 
@@ -36,6 +48,7 @@ class EventoMandado:
     evento_id: str
     tipo: str
     e_erro: bool
+    ocorrido_em: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +121,13 @@ class Fabrica:
         sessao = f"sessao-{self._sorteio.randrange(SESSOES_POR_SITE)}"
         crus = [self._evento() for _ in range(self._sorteio.choice(TAMANHOS))]
         mandados = [
-            EventoMandado(evento_id=c["evento_id"], tipo=c["tipo"], e_erro=c.pop("e_erro")) for c in crus
+            EventoMandado(
+                evento_id=c["evento_id"],
+                tipo=c["tipo"],
+                e_erro=c.pop("e_erro"),
+                ocorrido_em=c.get("ocorrido_em"),
+            )
+            for c in crus
         ]
         return site, sessao, crus, mandados
 
@@ -124,7 +143,7 @@ class Fabrica:
             "e_erro": tipo in ("ERRO_JS", "PROMISE_REJEITADA") or (tipo == "CONSOLE" and nivel == "error"),
         }
         if self._sorteio.random() < 0.8:
-            evento["ocorrido_em"] = datetime.now(UTC).isoformat()
+            evento["ocorrido_em"] = self._sortear_hora()
         if tipo == "CONSOLE":
             evento["nivel"] = nivel
         elif tipo == "IDENTIFICACAO":
@@ -134,6 +153,13 @@ class Fabrica:
         elif tipo == "PERSONALIZADO":
             evento["payload"] = {"itens": list(range(self._sorteio.randrange(20))), "nulo\x00": "\ud83d"}
         return evento
+
+    def _sortear_hora(self) -> str:
+        """A hora do navegador: quase sempre certa; às vezes de um relógio torto, no futuro ou no passado."""
+        if self._sorteio.random() >= CHANCE_DE_RELOGIO_TORTO:
+            return datetime.now(UTC).isoformat()
+        torto = self._sorteio.choice(HORAS_TORTAS)
+        return torto if isinstance(torto, str) else (datetime.now(UTC) + torto).isoformat()
 
     def _novo_id(self) -> str:
         self._numero += 1

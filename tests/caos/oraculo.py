@@ -13,23 +13,26 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ingestao.capturas.medidas import achar_faixa, calcular_percentil
 from tests.caos.envio import Resposta
-from tests.caos.lotes import EventoMandado, Lote
+from tests.caos.livro import Livro
+from tests.caos.lotes import Lote
 
 CODIGOS_503 = {"armazenamento_indisponivel", "fila_cheia", "porta_cheia"}
 RECUSA_PELA_FRANQUIA = (402, "franquia_estourada")
 VIOLACOES_GUARDADAS = 50  # a primeira já reprova; mais que isto só enche a tela
 
-ChaveDoEvento = tuple[str, str]  # (id do aplicativo, evento_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Esperado:
-    """Onde e como um evento deve aparecer, se aparecer."""
-
-    sessao: str
-    tipo: str
-    e_erro: bool
+# `site` é o id do aplicativo. `prometido` conta se houve 202; `visto`, se a conferência o achou no banco.
+TABELAS = """
+    CREATE TABLE evento (
+        site TEXT, evento_id TEXT, sessao TEXT, tipo TEXT, e_erro INTEGER, ocorrido_em TEXT,
+        prometido INTEGER DEFAULT 0, visto INTEGER DEFAULT 0, PRIMARY KEY (site, evento_id)
+    ) WITHOUT ROWID;
+"""
+SQL_MANDAR = """
+    INSERT OR IGNORE INTO evento (site, evento_id, sessao, tipo, e_erro, ocorrido_em) VALUES (?, ?, ?, ?, ?, ?)
+"""
+SQL_PROMETER = "UPDATE evento SET prometido = 1 WHERE site = ? AND evento_id = ? AND prometido = 0"
 
 
 @dataclass(slots=True)
@@ -46,16 +49,26 @@ class ContaDeRecusa:
 class Oraculo:
     """Anota o que se mandou e o que se respondeu; de várias threads ao mesmo tempo."""
 
-    mandados: dict[ChaveDoEvento, Esperado] = field(default_factory=dict)
-    prometidos: set[ChaveDoEvento] = field(default_factory=set)
+    livro: Livro = field(default_factory=lambda: Livro(TABELAS))
     sessoes_mandadas: set[tuple[str, str]] = field(default_factory=set)
     sessoes_prometidas: set[tuple[str, str]] = field(default_factory=set)
     recusas: dict[str, ContaDeRecusa] = field(default_factory=dict)
     respostas: Counter[str] = field(default_factory=Counter)
-    esperas_s: list[float] = field(default_factory=list)
+    esperas_ms: Counter[int] = field(default_factory=Counter)  # por faixa: uma lista cresceria sem fim
+    espera_maxima_s: float = 0.0
     violacoes: list[str] = field(default_factory=list)
     qtd_violacoes: int = 0
     _trava: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def qtd_prometidos(self) -> int:
+        """Quantos eventos o servidor prometeu guardar."""
+        with self._trava:
+            return self.livro.contar("SELECT count(*) FROM evento WHERE prometido")
+
+    def percentil_ms(self, fracao: float) -> float:
+        """O percentil das esperas por resposta, em milissegundos."""
+        return calcular_percentil(self.esperas_ms, fracao) or 0.0
 
     def acusar(self, violacao: str) -> None:
         """Registra uma violação (as primeiras por extenso, as demais só contadas)."""
@@ -68,8 +81,13 @@ class Oraculo:
             self.respostas["mandadas"] += 1
             if lote.recusa is None:
                 self.sessoes_mandadas.add((lote.site.id, lote.sessao))
-                for evento in lote.eventos:
-                    self.mandados.setdefault((lote.site.id, evento.evento_id), _esperado(lote, evento))
+                self.livro.anotar(
+                    SQL_MANDAR,
+                    [
+                        (lote.site.id, e.evento_id, lote.sessao, e.tipo, e.e_erro, e.ocorrido_em)
+                        for e in lote.eventos
+                    ],
+                )
                 for motivo, quantos in lote.invalidos.items():
                     self._conta(motivo).eventos_mandados += quantos
                 if lote.site.franquia is not None:
@@ -82,15 +100,17 @@ class Oraculo:
                 conta.eventos_mandados += lote.recusa[2]
 
     def anotar_sem_resposta(self) -> None:
-        """A conexão caiu: nenhuma promessa."""
+        """A conexão caiu: nenhuma promessa. Se foi no meio do corpo, a porta pode ter contado um corte."""
         with self._trava:
             self.respostas["sem resposta"] += 1
+            self._conta("corpo_incompleto").requisicoes_mandadas += 1
 
     def anotar_resposta(self, lote: Lote, resposta: Resposta, espera_s: float) -> bool:
         """Anota a promessa; devolve True se o cliente terminou com este lote, False se deve reenviar."""
         with self._trava:
             self.respostas[str(resposta.status)] += 1
-            self.esperas_s.append(espera_s)
+            self.esperas_ms[achar_faixa(espera_s * 1000)] += 1
+            self.espera_maxima_s = max(self.espera_maxima_s, espera_s)
             if resposta.status == 503:
                 self._conferir_503(resposta)
                 return False
@@ -115,7 +135,9 @@ class Oraculo:
                 f"202 com contas erradas: {resposta.corpo[:300]!r}, eram {len(lote.eventos)}/{recusados}"
             )
         self.sessoes_prometidas.add((lote.site.id, lote.sessao))
-        self.prometidos.update((lote.site.id, e.evento_id) for e in lote.eventos if e.tipo != "PULSO")
+        self.livro.anotar(
+            SQL_PROMETER, [(lote.site.id, e.evento_id) for e in lote.eventos if e.tipo != "PULSO"]
+        )
         for motivo, quantos in lote.invalidos.items():
             self._conta(motivo).eventos_respondidos += quantos
 
@@ -144,7 +166,3 @@ class Oraculo:
         self.qtd_violacoes += 1
         if len(self.violacoes) < VIOLACOES_GUARDADAS:
             self.violacoes.append(violacao)
-
-
-def _esperado(lote: Lote, evento: EventoMandado) -> Esperado:
-    return Esperado(sessao=lote.sessao, tipo=evento.tipo, e_erro=evento.e_erro)

@@ -72,7 +72,8 @@ def montar_roteiro(semente: int, *, mensagens: int) -> Roteiro:
         for estado in _sortear_historia(sorteio)
     )
     avulsos = [marcado for marcado in eventos if sorteio.random() < CHANCE_DE_AVULSO]
-    em_listas = [marcado for marcado in eventos if marcado not in set(avulsos)]
+    ja_avulsos = set(avulsos)
+    em_listas = [marcado for marcado in eventos if marcado not in ja_avulsos]
     grupos = [[avulso] for avulso in avulsos] + list(_pedacos(em_listas, RECIBOS_POR_LISTA))
     for numero, grupo in enumerate(grupos):
         instante = grupo[-1][0]

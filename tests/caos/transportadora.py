@@ -68,11 +68,18 @@ class Carga:
     """O roteiro inteiro, mandado por `CLIENTES` threads no ritmo pedido; usar como bloco `with`."""
 
     def __init__(
-        self, servidor: ServidorLocal, integracao: Integracao, roteiro: Roteiro, *, duracao_s: float
+        self,
+        servidor: ServidorLocal,
+        integracao: Integracao,
+        roteiro: Roteiro,
+        *,
+        duracao_s: float,
+        porta: int | None = None,
     ) -> None:
+        """`porta` é a de um relé, se os recibos passam por ele."""
         self.anotacoes = Anotacoes()
         self._roteiro, self._integracao = roteiro, integracao
-        self._porta = servidor.porta
+        self._porta = porta or servidor.porta
         self._intervalo_s = duracao_s / len(roteiro.chamadas)
         self._numero = iter(range(len(roteiro.chamadas)))
         self._trava = threading.Lock()
@@ -96,6 +103,15 @@ class Carga:
     def dormir_ate(self, instante_s: float) -> None:
         """Espera até tantos segundos depois do começo da carga."""
         time.sleep(max(0.0, self._comeco_s + instante_s - time.monotonic()))
+
+    @property
+    def acabou(self) -> bool:
+        """Se o roteiro inteiro já foi confirmado."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def apressar(self) -> None:
+        """O que falta do roteiro sai já, sem esperar o instante."""
+        self._intervalo_s = 0.0
 
     def terminar(self) -> None:
         """Espera que tudo tenha sido confirmado; acusa o que ficou por confirmar no prazo."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import redis
 
 from config.embutido.enderecos import Enderecos
-from tests.caos.execucao import criar_sites
+from tests.caos.fluxo_eventos import criar_sites
 from tests.caos.servidor import ServidorLocal, esperar
 from tests.escala.pecas import matar, pgbouncer, rabbitmq, redis_vigiado
 from tests.falhas.carga import contas_de, em_paralelo, esperar_esvaziar, mandar, montar, totais

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tests.caos.envio import Resposta, SemResposta, postar
-from tests.caos.execucao import contar_pendentes
+from tests.caos.fluxo_eventos import contar_pendentes
 from tests.caos.lotes import CABECALHOS, Site
 from tests.caos.servidor import ServidorLocal, esperar
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.caos.execucao import LIMITE_POR_MINUTO, criar_sites
+from tests.caos.execucao import LIMITE_POR_MINUTO
+from tests.caos.fluxo_eventos import criar_sites
 from tests.caos.lotes import Site
 from tests.caos.servidor import ServidorLocal, esperar
 from tests.falhas.carga import ja_esvaziou

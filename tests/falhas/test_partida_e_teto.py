@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.caos.envio import Resposta
-from tests.caos.execucao import LIMITE_POR_MINUTO, contar_pendentes, criar_sites
+from tests.caos.execucao import LIMITE_POR_MINUTO
+from tests.caos.fluxo_eventos import contar_pendentes, criar_sites
 from tests.caos.lotes import Site
 from tests.caos.servidor import ServidorLocal, esperar
 from tests.falhas.carga import contas_de, esperar_esvaziar, mandar, montar, totais

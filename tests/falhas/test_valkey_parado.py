@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.caos.execucao import contar_pendentes
+from tests.caos.fluxo_eventos import contar_pendentes
 from tests.caos.lotes import Site
 from tests.caos.servidor import ServidorLocal
 from tests.falhas.carga import contas_de, em_paralelo, esperar_esvaziar, mandar_medindo, montar, totais
