@@ -16,7 +16,7 @@ FIXOS = {
     "fsync": "on",
     "synchronous_commit": "on",
     "full_page_writes": "on",
-    # Recebimento é escrita em rajada: checkpoints raros e WAL comprimido evitam regravar páginas.
+    # Recebimento é escrita em rajada: checkpoints raros evitam regravar páginas inteiras no WAL.
     "max_wal_size": "4GB",
     "min_wal_size": "256MB",
     "checkpoint_timeout": "15min",
@@ -67,7 +67,9 @@ def montar_ajustes(*, memoria_bytes: int, lz4: bool, soquetes: Path, nome_grupo:
         # Aparece no título de cada processo: é por ele que se acham os órfãos destes dados.
         "cluster_name": _citar(nome_grupo),
         "shared_buffers": f"{compartilhada_mb}MB",
-        "wal_compression": "lz4" if lz4 else "pglz",
+        # O pglz custa mais que escrever a página: com dez milhões de eventos guardados, cada evento novo toca uma
+        # página fria do índice, e comprimi-la dobrava a CPU do banco (66 → 34 µs por evento, 12,8 → 20,9 mil/s).
+        "wal_compression": "lz4" if lz4 else "off",
         "default_toast_compression": "lz4" if lz4 else "pglz",
     }
 

@@ -39,8 +39,10 @@ def principal(argumentos: Sequence[str]) -> int:
         for figura in escolhidas:
             avisar(f"{figura.nome}: {figura.explicacao}")
             medidas.append(figura.medir(bancada, figura.nome))
+            gravar_json(
+                medidas, pedido.saida
+            )  # a cada uma: o que já se mediu não se perde se a seguinte falhar
         avisar("encerrando o servidor…")
-    gravar_json(medidas, pedido.saida)
     print(f"\n{montar_tabela(medidas)}\n\n± é metade da distância entre a menor e a maior rodada")
     print(f"gravado em {pedido.saida}")
     return 0

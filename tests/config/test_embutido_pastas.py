@@ -231,4 +231,4 @@ def test_memoria_compartilhada_e_um_quarto_com_teto(memoria_mb: int, esperado: s
         memoria_bytes=memoria_mb * MIB, lz4=False, soquetes=Path("/s"), nome_grupo="lastro_x"
     )
     assert ajustes["shared_buffers"] == esperado
-    assert ajustes["wal_compression"] == "pglz"
+    assert ajustes["wal_compression"] == "off"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from statistics import median
 
+from tests.bancada import banco, transportadora
 from tests.bancada.acervo_do_painel import encher
 from tests.bancada.aplicativos import criar_aplicativos
 from tests.bancada.contexto import Bancada
@@ -70,6 +71,8 @@ class ListaNaoAbriu(Exception):
 
 def medir(bancada: Bancada, nome: str) -> Medida:
     """Com as tabelas vazias e depois cheias: a mediana das listas, por rodada."""
+    banco.limpar(bancada.banco)  # o que outras figuras deixaram não é o vazio da referência
+    transportadora.limpar(bancada.banco)
     aplicativos = [aplicativo.id for aplicativo in criar_aplicativos(bancada.servidor, APLICATIVOS)]
     integracoes = _criar_integracoes(bancada)
     cookie = entrar(bancada.servidor)
