@@ -16,7 +16,6 @@ from typing import Any
 MOTIVO_TETO = "teto_de_tentativas"
 MOTIVO_GRANDE = "grande_demais"
 MOTIVO_INVALIDO = "invalido"
-MOTIVO_CONFLITO = "conflito"
 MOTIVO_CORROMPIDO = "corrompido_no_disco"
 MOTIVO_SEM_ESPACO = "sem_espaco"
 MOTIVO_FILA_DANIFICADA = "fila_danificada"

@@ -9,6 +9,7 @@ from random import Random
 from tests.caos.capturas import Captura, ChamadaRuim, Fabrica, montar_corpo
 from tests.caos.envio import Canal, Resposta, SemResposta
 from tests.caos.oraculo_capturas import OraculoDeCapturas
+from tests.caos.remetente import Remetente
 
 ROTA = "/captura/ingestao"
 INTERVALO_S = 0.25
@@ -32,7 +33,7 @@ class Envio:
     tentar_em: float = 0.0
 
 
-class Aparelho(threading.Thread):
+class Aparelho(Remetente):
     """Uma thread que manda até `parar`, e depois insiste só nos pendentes até acabarem ou `desistir`."""
 
     def __init__(
@@ -47,24 +48,18 @@ class Aparelho(threading.Thread):
         parar: threading.Event,
         desistir: threading.Event,
     ) -> None:
-        super().__init__(name=f"aparelho-{numero}", daemon=True)
+        super().__init__(
+            f"aparelho-{numero}",
+            canais=(Canal(porta, rota=ROTA), Canal(porta, rota=ROTA)),
+            oraculo=oraculo,
+            parar=parar,
+            desistir=desistir,
+        )
         self._sorteio = Random(f"{semente}:aparelho:{numero}:modo")
         self._fabrica = Fabrica(semente, numero)
         self._dispositivo, self._token = dispositivo, token
         self._porta = porta
-        self._canais = (Canal(porta, rota=ROTA), Canal(porta, rota=ROTA))
-        self._oraculo = oraculo
-        self._parar, self._desistir = parar, desistir
         self.pendentes: deque[Envio] = deque()
-
-    def run(self) -> None:
-        try:
-            self._trabalhar()
-        except Exception as erro:  # noqa: BLE001 - um defeito do aparelho não pode passar por silêncio
-            self._oraculo.acusar(f"{self.name} quebrou: {erro!r}")
-        finally:
-            for canal in self._canais:
-                canal.fechar()
 
     def _trabalhar(self) -> None:
         while not self._desistir.is_set():

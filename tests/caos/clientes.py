@@ -10,6 +10,7 @@ from random import Random
 from tests.caos.envio import Canal, SemResposta, cortar_no_meio
 from tests.caos.lotes import Fabrica, Lote, Site
 from tests.caos.oraculo import Oraculo
+from tests.caos.remetente import Remetente
 
 PENDENTES_POR_CLIENTE = 20  # com o servidor fora do ar o cliente junta até isto e depois só insiste
 ESPERA_MINIMA_S, ESPERA_MAXIMA_S = 0.1, 0.8  # o Retry-After é de segundos; aqui se insiste mais que o educado
@@ -30,7 +31,7 @@ class Pendente:
     tentar_em: float
 
 
-class Cliente(threading.Thread):
+class Cliente(Remetente):
     """Uma thread que manda até `parar`, e depois insiste só nos pendentes até acabarem ou `desistir`."""
 
     def __init__(
@@ -45,24 +46,18 @@ class Cliente(threading.Thread):
         parar: threading.Event,
         desistir: threading.Event,
     ) -> None:
-        super().__init__(name=f"cliente-{numero}", daemon=True)
+        super().__init__(
+            f"cliente-{numero}",
+            canais=(Canal(porta), Canal(porta)),
+            oraculo=oraculo,
+            parar=parar,
+            desistir=desistir,
+        )
         self._sorteio = Random(f"{semente}:{numero}:modo")
         self._fabrica = Fabrica(f"{semente}:{numero}", sites)
         self._porta = porta
-        self._canais = (Canal(porta), Canal(porta))
-        self._oraculo = oraculo
         self._intervalo_s = intervalo_s
-        self._parar, self._desistir = parar, desistir
         self.pendentes: deque[Pendente] = deque()
-
-    def run(self) -> None:
-        try:
-            self._trabalhar()
-        except Exception as erro:  # noqa: BLE001 - um defeito do cliente não pode passar por silêncio
-            self._oraculo.acusar(f"{self.name} quebrou: {erro!r}")
-        finally:
-            for canal in self._canais:
-                canal.fechar()
 
     def _trabalhar(self) -> None:
         proximo = time.monotonic() + self._sorteio.random() * self._intervalo_s
