@@ -28,6 +28,7 @@ Enviar = Callable[[dict[str, Any]], Awaitable[None]]
 
 FLUXOS = (("/evento/", "evento"), ("/captura/", "captura"), ("/dlr/", "dlr"), ("/admin", "painel"))
 COM_MOTIVO = frozenset({"evento", "captura", "dlr"})
+ARQUIVO_BYTES = 65_536  # o tamanho inicial da biblioteca; os rótulos que existem ocupam um décimo
 ERRO_CARACTERES = 2_048  # os nossos erros são curtos; o que for maior não traz `codigo`
 
 RESPOSTAS = Counter(
@@ -87,10 +88,24 @@ def _ler_codigo(corpo: bytes) -> str:
 
 
 def _abrir_soma(*rotulos: str) -> Callable[[], None]:
-    """O que soma um à conta destes rótulos. Levanta `OSError` se a pasta das contas não pode ser nossa."""
+    """O que soma um à conta destes rótulos. Levanta `OSError` se a pasta não pode ser nossa, ou não há espaço."""
     if not PASTA.is_dir():
         _abrir_pasta()
+    _reservar_espaco()
     return RESPOSTAS.labels(*rotulos).inc
+
+
+def _reservar_espaco() -> None:
+    """Ocupa os blocos do arquivo deste processo antes de a biblioteca o mapear.
+
+    Ela o cria esparso: com o disco cheio, escrever na memória mapeada mataria a web com SIGBUS, que ninguém apanha.
+    """
+    if hasattr(os, "posix_fallocate"):  # o macOS não tem
+        arquivo = os.open(PASTA / f"counter_{os.getpid()}.db", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            os.posix_fallocate(arquivo, 0, ARQUIVO_BYTES)
+        finally:
+            os.close(arquivo)
 
 
 def _abrir_pasta() -> None:

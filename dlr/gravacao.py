@@ -139,14 +139,19 @@ SQL_GRAVAR_OCORRENCIAS = """
 """
 
 # Dois workers podem aplicar a repetição antes da primeira recepção; a ordem que vale é a de recepção, que é
-# também a de um reprocesso. Devolve as mensagens cuja história mudou de ordem.
+# também a de um reprocesso. Devolve os eventos mudados e a mensagem de cada um.
 SQL_ANTECIPAR_EVENTOS = """
     UPDATE dlr_eventologico e SET recepcao_id = r.recepcao_id, indice = r.indice, recebido_em = r.recebido_em
     FROM json_to_recordset(%(linhas)s::json) AS r(
         id bigint, recepcao_id bigint, indice integer, recebido_em timestamptz
     )
     WHERE e.id = r.id AND (r.recepcao_id, r.indice) < (e.recepcao_id, e.indice)
-    RETURNING e.mensagem_id
+    RETURNING e.id, e.mensagem_id
+"""
+
+# A ocorrência que se achava a primeira passa a repetição: a de verdade está sendo gravada agora.
+SQL_DESMENTIR_PRIMEIRAS = """
+    UPDATE dlr_ocorrencia SET repeticao = true WHERE evento_id = ANY(%(ids)s) AND NOT repeticao RETURNING id
 """
 
 # Índice: identificador_por_valor. O id idêntico, que é quase sempre o caso.

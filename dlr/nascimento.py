@@ -56,11 +56,13 @@ Gravados = dict[ChaveDoEvento, EventoGravado]
 class Nascimento:
     """Os eventos dos itens, como estão no banco, e as projeções que falta gravar.
 
-    `novos`: ids dos que nasceram agora; `soltos`: deles, os que ficaram sem mensagem.
+    `novos`: ids dos que nasceram agora; `antecipados`: dos que já existiam e cuja primeira recepção está nestes
+    itens; `soltos`: dos novos, os que ficaram sem mensagem.
     """
 
     gravados: Gravados
     novos: set[int]
+    antecipados: set[int]
     soltos: list[int]
     recalculo: Recalculo
 
@@ -73,7 +75,7 @@ def nascer(itens: Sequence[ItemLido], elenco: Elenco, agora: datetime) -> Nascim
     travadas = travar(achadas)
     gravados = buscar_gravados(primeiros)
     linhas = _montar_linhas(itens, primeiros, gravados, ligacoes)
-    mexidas = _acolher(primeiros, gravados, travadas)
+    antecipados, mexidas = _acolher(itens, gravados, travadas)
     mexidas |= {linha["mensagem_id"] for linha in linhas.values()}
     recalculo = recalcular([t for t in travadas if t.id in mexidas], _por_nascer(linhas.values()))
     papeis = recalculo.papeis
@@ -83,17 +85,21 @@ def nascer(itens: Sequence[ItemLido], elenco: Elenco, agora: datetime) -> Nascim
             SQL_GRAVAR_EVENTOS, [{**linha, "papel": papeis.get(linha["id"])} for linha in linhas.values()]
         )
     }
-    perdidas = {chave: primeiros[chave] for chave, linha in linhas.items() if linha["id"] not in novos}
+    perdidas = [chave for chave, linha in linhas.items() if linha["id"] not in novos]
     nascidas = {chave: linha for chave, linha in linhas.items() if linha["id"] in novos}
     gravados |= {chave: _gravado(linha) for chave, linha in nascidas.items()}
     if perdidas:
         de_outro = buscar_gravados(perdidas)
-        mexidas |= _acolher(perdidas, de_outro, travadas)
+        mais_antecipados, mais_mexidas = _acolher(itens, de_outro, travadas)
+        antecipados |= mais_antecipados
+        mexidas |= mais_mexidas
         gravados |= de_outro
         recalculo = recalcular([t for t in travadas if t.id in mexidas])
     _abrir_ambiguos(nascidas, primeiros, ligacoes, agora)
     soltos = [linha["id"] for linha in nascidas.values() if linha["mensagem_id"] is None]
-    return Nascimento(gravados=gravados, novos=novos, soltos=soltos, recalculo=recalculo)
+    return Nascimento(
+        gravados=gravados, novos=novos, antecipados=antecipados, soltos=soltos, recalculo=recalculo
+    )
 
 
 def primeiros_itens(itens: Sequence[ItemLido]) -> Primeiros:
@@ -114,21 +120,27 @@ def buscar_gravados(chaves: Iterable[ChaveDoEvento]) -> Gravados:
     }
 
 
-def antecipar(primeiros: Primeiros, gravados: Gravados) -> set[int]:
-    """Corrige a primeira recepção dos eventos que outro worker gravou antes; devolve as mensagens deles."""
-    linhas = [
-        {
-            "id": gravados[chave].id,
-            "recepcao_id": item.recepcao.id,
-            "indice": item.indice,
-            "recebido_em": item.recepcao.recebida_em,
-        }
-        for chave, item in primeiros.items()
-        if chave in gravados
-        and evento_do(item, gravados) is not None
-        and (item.recepcao.id, item.indice) < (gravados[chave].recepcao_id, gravados[chave].indice)
-    ]
-    return {id_ for (id_,) in executar(SQL_ANTECIPAR_EVENTOS, linhas) if id_ is not None}
+def antecipar(itens: Sequence[ItemLido], gravados: Gravados) -> dict[int, int | None]:
+    """Corrige a primeira recepção dos eventos que outro worker gravou antes; devolve evento → mensagem dos corrigidos.
+
+    Vale o primeiro item que conta o mesmo que o evento: antes dele pode haver outro, de id reutilizado.
+    """
+    linhas: dict[int, Linha] = {}
+    for item in itens:
+        if item.linha is None or _chave(item.linha) not in gravados:
+            continue
+        gravado, posicao = gravados[_chave(item.linha)], (item.recepcao.id, item.indice)
+        if evento_do(item, gravados) is not None and posicao < (gravado.recepcao_id, gravado.indice):
+            linhas.setdefault(
+                gravado.id,
+                {
+                    "id": gravado.id,
+                    "recepcao_id": item.recepcao.id,
+                    "indice": item.indice,
+                    "recebido_em": item.recepcao.recebida_em,
+                },
+            )
+    return dict(executar(SQL_ANTECIPAR_EVENTOS, list(linhas.values())))
 
 
 def evento_do(item: ItemLido, gravados: Gravados) -> int | None:
@@ -139,16 +151,24 @@ def evento_do(item: ItemLido, gravados: Gravados) -> int | None:
     return gravado.id if gravado.conteudo == item.linha["conteudo"] else None
 
 
-def _acolher(primeiros: Primeiros, gravados: Gravados, travadas: list[Travada]) -> set[int]:
-    """Trava as mensagens dos que já existiam e acerta a ordem deles; devolve as que a mudança atingiu.
+def _acolher(
+    itens: Sequence[ItemLido], gravados: Gravados, travadas: list[Travada]
+) -> tuple[set[int], set[int]]:
+    """Trava as mensagens dos que já existiam e acerta a ordem; devolve os eventos antecipados e as mensagens deles.
 
-    As que faltavam entram em `travadas`. São raras (um recibo atado à mão a outra mensagem): quase sempre o id
-    externo do item já levou a elas.
+    As mensagens que faltavam entram em `travadas`. São raras (um recibo atado à mão a outra mensagem, ou atado por
+    outro enquanto o líamos): quase sempre o id externo do item já levou a elas.
     """
+    _travar_mais(travadas, {gravado.mensagem_id for gravado in gravados.values()})
+    antecipados = antecipar(itens, gravados)
+    mexidas = {mensagem_id for mensagem_id in antecipados.values() if mensagem_id is not None}
+    _travar_mais(travadas, mexidas)
+    return set(antecipados), mexidas
+
+
+def _travar_mais(travadas: list[Travada], ids: Iterable[int | None]) -> None:
     ja_travadas = {travada.id for travada in travadas}
-    das_repeticoes = {g.mensagem_id for g in gravados.values() if g.mensagem_id is not None}
-    travadas += travar(das_repeticoes - ja_travadas)
-    return antecipar(primeiros, gravados)
+    travadas += travar([id_ for id_ in ids if id_ is not None and id_ not in ja_travadas])
 
 
 def _montar_linhas(

@@ -12,12 +12,18 @@ from django.utils import timezone
 
 from dlr.contagem import somar_recepcoes
 from dlr.dominio.recibo import Chamada
-from dlr.gravacao import SQL_GRAVAR_OCORRENCIAS, executar, ler_recepcoes
+from dlr.gravacao import (
+    SQL_DESMENTIR_PRIMEIRAS,
+    SQL_GRAVAR_OCORRENCIAS,
+    consultar_por_ids,
+    executar,
+    ler_recepcoes,
+)
 from dlr.integracoes import Elenco
 from dlr.leitura import DETALHE_CARACTERES, ItemLido, RecepcaoLida, ler_recepcao, limpar
 from dlr.materializacao import gravar
 from dlr.models import RecepcaoPendente, TipoDeExcecao
-from dlr.nascimento import EventoGravado, Gravados, evento_do, nascer
+from dlr.nascimento import EventoGravado, Gravados, Nascimento, evento_do, nascer
 from dlr.pendencias import abrir, alvo_da_ocorrencia, alvo_da_reutilizacao, alvo_do_evento, pendencia
 from ingestao.caixa import Caixa
 
@@ -33,7 +39,7 @@ def aplicar_recepcoes(linhas: Sequence[tuple[Any, ...]]) -> list[int]:
     elenco = Elenco(recepcao.integracao_id for recepcao in recepcoes)
     itens = [item for r in recepcoes for item in ler_recepcao(r, elenco.vista(r.integracao_id))]
     nascimento = nascer(itens, elenco, agora)
-    _gravar_ocorrencias(itens, nascimento.gravados, nascimento.novos)
+    _gravar_ocorrencias(itens, nascimento)
     gravar(nascimento.recalculo, agora)
     abrir(_pendencias(itens, nascimento.gravados, nascimento.novos, agora))
     somar_recepcoes((recepcao.integracao_id, recepcao.recebida_em) for recepcao in recepcoes)
@@ -49,12 +55,14 @@ def montar_recepcao(linha: tuple[Any, ...]) -> RecepcaoLida:
     return RecepcaoLida(id=id_, integracao_id=integracao_id, recebida_em=recebida_em, chamada=chamada)
 
 
-def _gravar_ocorrencias(itens: Sequence[ItemLido], gravados: Gravados, novos: set[int]) -> None:
+def _gravar_ocorrencias(itens: Sequence[ItemLido], nascimento: Nascimento) -> None:
     """Uma linha por item de recepção: o evento de que fala, e se o repetiu."""
+    primeira_aqui = nascimento.novos | nascimento.antecipados
+    consultar_por_ids(SQL_DESMENTIR_PRIMEIRAS, list(nascimento.antecipados))
     vistos: set[int] = set()
     linhas: list[dict[str, Any]] = []
     for item in itens:
-        evento_id = evento_do(item, gravados)
+        evento_id = evento_do(item, nascimento.gravados)
         ilegivel = item.ilegivel.detalhe if item.ilegivel else ""
         if evento_id is None and item.ilegivel is None:
             ilegivel = REUTILIZADO
@@ -63,14 +71,15 @@ def _gravar_ocorrencias(itens: Sequence[ItemLido], gravados: Gravados, novos: se
                 "recepcao_id": item.recepcao.id,
                 "indice": item.indice,
                 "evento_id": evento_id,
-                "repeticao": evento_id is not None and (evento_id in vistos or evento_id not in novos),
+                "repeticao": evento_id is not None
+                and (evento_id in vistos or evento_id not in primeira_aqui),
                 "versao_do_leitor": item.versao_do_leitor,
                 "ilegivel": limpar(ilegivel)[:DETALHE_CARACTERES],
             }
         )
         if evento_id is not None:
             vistos.add(evento_id)
-    contas = Counter(linha["evento_id"] for linha in linhas if linha["evento_id"] in novos)
+    contas = Counter(linha["evento_id"] for linha in linhas if linha["evento_id"] in nascimento.novos)
     contadas = [{"evento_id": id_, "quantas": quantas} for id_, quantas in contas.items()]
     executar(SQL_GRAVAR_OCORRENCIAS, linhas, contadas=contadas)
 

@@ -55,7 +55,8 @@ def reler_recepcoes(ids: Sequence[int], agora: datetime) -> list[int]:
         return reler_recepcoes(sorted({*ids, *ausentes}), agora)
     ocorrencias = _ocorrencias_de(ids)
     _travar(gravados, ocorrencias)
-    atingidas = antecipar(primeiros, gravados)
+    antecipadas = antecipar(itens, gravados)
+    atingidas = {id_ for id_ in antecipadas.values() if id_ is not None}
     gravados = buscar_gravados(primeiros)
     donos = {_posicao(i): i for i in itens if i.linha and _posicao(i) == _dono(i, gravados)}
     reutilizados = [i for i in itens if i.linha is not None and _e_reutilizado(i, gravados, donos)]

@@ -39,7 +39,7 @@ def montar_copia(
                 _escapar(orjson.dumps(linha[coluna]).decode()) if coluna in linha else _NULO_DO_COPY
             )
         prontas.append("\t".join(campos))
-    return ("\n".join(prontas) + "\n").encode()
+    return "".join([f"{pronta}\n" for pronta in prontas]).encode()
 
 
 def _escapar(texto: str) -> str:

@@ -263,6 +263,8 @@ def gravar_eventos(linhas: Sequence[dict[str, Any]]) -> set[str]:
         ids = [linha["id"] for linha in linhas]
         gravados = {id_ for (id_,) in cursor.execute(SQL_JA_GRAVADOS, {"ids": ids}, prepare=True)}
     novas = [linha for linha in linhas if linha["id"] not in gravados]
+    if not novas:
+        return set()
     try:
         _copiar_eventos(novas)
     except IntegrityError:  # outro worker gravou um deles depois da pergunta, e já confirmou

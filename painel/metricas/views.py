@@ -26,22 +26,25 @@ RECUSAS = {
 
 
 class Coleta:
-    """A última página, refeita por um só de cada vez; quem espera recebe a que ele fez."""
+    """As respostas de agora e o que o banco disse há instantes, refeito por um só de cada vez."""
 
     def __init__(self) -> None:
         self._trava = threading.Lock()
         self._feita_em = float("-inf")
-        self._pagina = b""
+        self._do_banco = b""
 
     def ler(self) -> bytes:
         """A página. Com outra coleta presa no banco, só a contagem da porta: esperar prenderia mais threads."""
+        return generate_latest(ler_respostas()) + self._ler_do_banco()
+
+    def _ler_do_banco(self) -> bytes:
         if not self._trava.acquire(timeout=ESPERA_S):
             return _escrever(ColetorSemBanco())
         try:
             if time.monotonic() - self._feita_em > VALIDADE_S:
-                self._pagina = _escrever(ColetorDoLastro())
+                self._do_banco = _escrever(ColetorDoLastro())
                 self._feita_em = time.monotonic()
-            return self._pagina
+            return self._do_banco
         finally:
             self._trava.release()
 
@@ -53,7 +56,7 @@ class Coleta:
 def _escrever(coletor: Collector) -> bytes:
     registro = CollectorRegistry()
     registro.register(coletor)
-    return generate_latest(ler_respostas()) + generate_latest(registro)
+    return generate_latest(registro)
 
 
 coleta = Coleta()

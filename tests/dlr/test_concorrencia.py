@@ -179,11 +179,58 @@ def test_o_mesmo_evento_gravado_por_outro_worker_no_meio_conta_uma_vez_e_a_prime
     assert list(eventos) == [("x1", primeira[1], 2), ("x2", primeira[1], 2)]
     ocorrencias = Ocorrencia.objects.order_by("recepcao_id", "indice").values_list("recepcao_id", "repeticao")
     assert sorted(ocorrencias) == sorted(
-        [(primeira[1], True), (primeira[1], True), (segunda[1], False), (segunda[1], False)]
+        [(primeira[1], False), (primeira[1], False), (segunda[1], True), (segunda[1], True)]
     )
     inscrever(ligada, enviada("m1", "x1"), enviada("m2", "x2"))
     assert estado_de("m1") == ("DELIVERED", True, "final")
     assert estado_de("m2") == ("ENROUTE", False, "intermediario")
+
+
+def aplicar_so(recepcao_id: int) -> None:
+    pendente = RecepcaoPendente.objects.get(recepcao_id=recepcao_id)
+    CAIXA_DE_RECEPCOES._aplicar_pendentes([], 1, fila.Balanco(), somente=[pendente.pk])
+
+
+def test_solto_atado_por_um_registro_enquanto_e_antecipado_recalcula_a_mensagem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A primeira recepção chega por último; no meio dela, alguém registra a mensagem e ata os dois."""
+    ligada = criar("antecipado", "padrao")
+    for estado in ("DELIVERED", "UNDELIVERABLE", "DELIVERED"):
+        receber(ligada, recibo("x1", estado))
+    primeira, segunda, terceira = Recepcao.objects.order_by("pk").values_list("pk", flat=True)
+    aplicar_so(segunda)
+    aplicar_so(terceira)
+    original = nascimento.antecipar
+
+    def depois_do_registro(*argumentos: Any) -> dict[int, int | None]:
+        juntos(lambda: inscrever(ligada, enviada("m1", "x1")))
+        assert estado_de("m1")[0] == "UNDELIVERABLE"
+        return original(*argumentos)
+
+    monkeypatch.setattr(nascimento, "antecipar", depois_do_registro)
+    aplicar_so(primeira)
+    assert estado_de("m1") == ("DELIVERED", True, "conflito_mantem_o_primeiro")
+
+
+def test_antecipa_pelo_primeiro_item_que_conta_o_mesmo_mesmo_atras_de_um_id_reutilizado() -> None:
+    ligada = criar("reutilizado", "padrao")
+    for estado in ("UNDELIVERABLE", "DELIVERED", "DELIVERED"):
+        receber(ligada, recibo("x1", estado, evento_id="e1"))
+    primeira, segunda, terceira = Recepcao.objects.order_by("pk").values_list("pk", flat=True)
+    aplicar_so(terceira)
+    aplicar_caixa()
+    evento = EventoLogico.objects.get()
+    assert (evento.estado, evento.recepcao_id, evento.qtd_recepcoes) == ("DELIVERED", segunda, 2)
+    ocorrencias = Ocorrencia.objects.order_by("recepcao_id").values_list(
+        "recepcao_id", "evento_id", "repeticao"
+    )
+    assert list(ocorrencias) == [
+        (primeira, None, False),
+        (segunda, evento.pk, False),
+        (terceira, evento.pk, True),
+    ]
+    assert abertas() == ["id_de_evento_reutilizado"]
 
 
 @pytest.mark.parametrize("semente", range(4))

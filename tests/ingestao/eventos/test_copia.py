@@ -112,6 +112,15 @@ def test_os_que_ja_existem_ficam_como_estao_e_nao_contam(db: None) -> None:
     assert Evento.objects.get(pk=antigo).nome == "primeiro"
 
 
+def test_lote_em_que_todos_ja_existem_nao_grava_nada_nem_falha(db: None) -> None:
+    """Um reenvio puro, grande: sobra uma cópia de zero linhas, que o PostgreSQL leria como uma linha vazia."""
+    lote = [linha(id_) for id_ in ids(3)]
+    assert len(gravacao.gravar_eventos(lote)) == 3
+    assert gravacao.gravar_eventos(lote) == set()
+    assert Evento.objects.count() == 3
+    assert montar_copia([], textos=["a"], numeros=[], objetos=[]) == b""
+
+
 @pytest.mark.parametrize("confirma", [True, False], ids=["o_outro_confirma", "o_outro_desfaz"])
 def test_outro_worker_grava_um_deles_durante_a_copia(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch, confirma: bool

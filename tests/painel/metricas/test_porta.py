@@ -13,7 +13,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from config import contagem, porta
-from painel.metricas import familias
+from painel.metricas import familias, views
 from tests.config.test_porta import visitar
 from tests.painel.metricas.conftest import Contadas, ler, um
 
@@ -97,3 +97,27 @@ def test_com_o_banco_fora_a_pagina_diz_isso_e_mostra_a_porta(
     pagina = ler(client)
     assert um(pagina, "banco_acessivel") == 0
     assert contadas() == {("evento", "503", "armazenamento_indisponivel"): 1}
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="o macOS não reserva blocos")
+def test_o_arquivo_das_contas_nasce_com_os_blocos_ocupados(tmp_path: Path) -> None:
+    """Esparso, uma escrita na memória mapeada com o disco cheio mataria a web com SIGBUS."""
+    contar = "from config import contagem; contagem.contar('evento', 503, b''); print(contagem.PASTA)"
+    saida = subprocess.run(
+        [sys.executable, "-c", contar],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        cwd=ajustes.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    (arquivo,) = Path(saida.strip()).glob("counter_*.db")
+    assert arquivo.stat().st_blocks * 512 >= contagem.ARQUIVO_BYTES
+
+
+def test_as_respostas_da_pagina_sao_as_de_agora(contadas: Contadas, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Só o que vem do banco se guarda por segundos: duas leituras seguidas não andam para trás."""
+    monkeypatch.setattr(views, "VALIDADE_S", 60.0)
+    contadas()
+    contagem.contar("dlr", 503, b"")
+    assert contadas() == {("dlr", "503", ""): 1}
