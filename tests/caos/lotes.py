@@ -15,7 +15,8 @@ TIPOS = (
     *("ERRO_JS", "ERRO_JS", "PROMISE_REJEITADA", "CONSOLE", "CONSOLE", "REQUISICAO", "REQUISICAO", "CLIQUE"),
     *("CLIQUE", "PAGINA", "DESEMPENHO", "IDENTIFICACAO", "PULSO", "PERSONALIZADO"),
 )
-TAMANHOS = (1, 1, 2, 3, 5, 5, 8, 13, 40)
+# Um grande de vez em quando: passa pelo COPY sozinho, e o reenvio dele também.
+TAMANHOS = (1, 1, 2, 3, 5, 5, 8, 13, 40) * 4 + (250,)
 SESSOES_POR_SITE = 60  # poucas de propósito: clientes diferentes criam e somam as mesmas
 CHANCE_DE_RELOGIO_TORTO = 0.05
 # Instantes fixos, ou o deslocamento do relógio do site.

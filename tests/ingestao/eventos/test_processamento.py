@@ -9,6 +9,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingestao.eventos.gravacao import COPIA_A_PARTIR_DE
 from ingestao.eventos.processamento import CAIXA_DE_LOTES, uuid5_texto
 from ingestao.models import Aplicativo, AvisoFranquia, Erro, Evento, Lote, Sessao, Uso
 from tests.ingestao.conftest import Postar, Processar, evento
@@ -44,6 +45,22 @@ def test_so_pulso_cria_a_sessao_sem_contar_uso(
     assert not Uso.objects.exists()
     aplicativo.refresh_from_db()
     assert aplicativo.primeiro_evento_em is None
+
+
+def test_lote_grande_reenviado_depois_de_aplicado_nao_vira_veneno(
+    postar: Postar, processar: Processar
+) -> None:
+    """O caminho do COPY, sem nada de novo para copiar; e o vizinho novo na mesma transação."""
+    lote = [evento() for _ in range(COPIA_A_PARTIR_DE)]
+    for _ in range(2):
+        postar(*lote)
+        processar()
+    postar(*lote)
+    postar(evento(), evento(tipo="PULSO"))
+    processar()
+    assert not Lote.objects.exists()
+    assert Evento.objects.count() == Sessao.objects.get().quantidade_eventos == COPIA_A_PARTIR_DE + 1
+    assert Uso.objects.get().quantidade_eventos == COPIA_A_PARTIR_DE + 1
 
 
 @pytest.mark.parametrize("vezes", [2, 10])
